@@ -1,0 +1,60 @@
+package agent
+
+import "encoding/json"
+
+// EventKind is the kind of a run event (CONTRACT §5, agentls/runEvent).
+type EventKind string
+
+// The kinds that the agent emits. The front end adds queued, started,
+// approval and finished.
+const (
+	EventMention   EventKind = "mention"
+	EventText      EventKind = "text"
+	EventReasoning EventKind = "reasoning"
+	EventToolCall  EventKind = "toolCall"
+	EventUsage     EventKind = "usage"
+	EventStep      EventKind = "step" // not on the wire: a model call begins
+)
+
+// Event is what a run tells its front end as it happens.
+type Event struct {
+	Kind     EventKind
+	Delta    string         // text, reasoning
+	Step     int            // step: counts from 1
+	Mention  *MentionResult // mention
+	ToolCall *ToolCallEvent // toolCall
+	Usage    *Usage         // usage: of the run so far
+}
+
+// ToolCallState is where a call stands.
+type ToolCallState string
+
+// The states that come before an outcome; the last event of a call carries
+// its [Outcome] as state.
+const (
+	ToolPending ToolCallState = "pending" // being decided
+	ToolRunning ToolCallState = "running"
+)
+
+// ToolCallEvent tells of one call.
+type ToolCallEvent struct {
+	ID        string          `json:"id"`
+	Tool      string          `json:"tool"` // the server's own name
+	Server    string          `json:"server,omitempty"`
+	State     ToolCallState   `json:"state"` // pending, running, or an Outcome
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Message   string          `json:"message,omitempty"` // progress of the server, or why it was not run
+}
+
+// Outcome is how a call ended (CONTRACT §4 and §8).
+type Outcome string
+
+// The outcomes.
+const (
+	Completed Outcome = "completed"
+	Failed    Outcome = "failed"
+	Rejected  Outcome = "rejected" // by a person, a dismissal or the deadline
+	Denied    Outcome = "denied"   // by a rule
+	Cancelled Outcome = "cancelled"
+	Unknown   Outcome = "unknown" // cancelled, and the tool may or may not have acted
+)

@@ -1,0 +1,158 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+)
+
+// Host is what a run needs from its front end. lsp implements it on the
+// editor, cmd on the terminal. Edits, saves and diagnostics join it with the
+// tools that need them.
+type Host interface {
+	// Document returns the text of the file at an absolute path as the front
+	// end has it, unsaved changes included; ok is false when the file is not
+	// open there.
+	Document(path string) (text string, ok bool)
+	// Ask puts a question to a person and waits. An error is ctx's, with its
+	// cause; silence, dismissal and the deadline are answers with
+	// DecisionDeny and a reason.
+	Ask(ctx context.Context, q Question) (Answer, error)
+	// Emit tells an event. It never blocks on a slow client.
+	Emit(Event)
+}
+
+// Mode is how a run works.
+type Mode string
+
+// ModeReAct is the default. Plan and team come with their features.
+const ModeReAct Mode = "react"
+
+// Task is one prompt with all that a run needs from above.
+type Task struct {
+	RunID   string
+	Session string   // 1–128 printable characters
+	Folder  string   // absolute path that sessions and remembered answers are bound to
+	Folders []string // absolute workspace folders that file tools stay inside
+	Prompt  string   // user input: mentions in it are expanded
+	// Attachment is a document of the editor, given beside the prompt and
+	// never scanned for mentions; may be nil.
+	Attachment *Attachment
+	LLM        LLM
+	Approval   Approval
+	Limits     Limits
+	Host       Host
+	// Notice stands before the answer as its first text (the offline
+	// provider's explanation comes from the model instead); usually empty.
+	Notice string
+}
+
+// Attachment is a document or a part of it, as the editor has it.
+type Attachment struct {
+	Path       string // relative to the folder where possible
+	LanguageID string
+	StartLine  int // 1-based; 0: the whole document
+	EndLine    int
+	Text       string
+	Truncated  bool
+}
+
+// Limits bound one run (CONTRACT §2). Zero values mean the defaults.
+type Limits struct {
+	Steps           int // model calls
+	Tokens          int // prompt + completion, summed over the run
+	MentionChars    int // code points of one mention
+	ToolResultBytes int
+	ParallelTools   int
+}
+
+// DefaultLimits are the limits of CONTRACT §2.
+func DefaultLimits() Limits {
+	return Limits{Steps: 50, Tokens: 300000, MentionChars: 200000, ToolResultBytes: 51200, ParallelTools: 4}
+}
+
+// Approval is the configured policy (CONTRACT §7).
+type Approval struct {
+	Default string // "ask", "allow" or "deny"
+	Allow   []string
+	Ask     []string
+	Deny    []string
+	Timeout time.Duration // how long a question stays open
+}
+
+// Question asks a person about one tool call.
+type Question struct {
+	ID          string // 128-bit random, hex
+	Kind        string // "tool"
+	RunID       string
+	Session     string
+	Server      string // empty for a built-in tool
+	Tool        string // the server's own name
+	Description string
+	Arguments   json.RawMessage
+	Reason      string // which rule made it a question
+	// DefinitionChanged: the tool's definition differs from the one that was
+	// allowed before.
+	DefinitionChanged bool
+	// Recheck looks at the rules again, before a question that waited in a
+	// queue is shown: decided is true when it need not be asked any more.
+	Recheck func() (a Answer, decided bool)
+	Timeout time.Duration
+}
+
+// Decision is a person's answer.
+type Decision string
+
+// The decisions.
+const (
+	DecisionOnce    Decision = "once"
+	DecisionSession Decision = "session"
+	DecisionAlways  Decision = "always"
+	DecisionDeny    Decision = "deny"
+)
+
+// Answer answers a [Question]. Its zero value denies.
+type Answer struct {
+	Decision  Decision
+	Reason    string          // for the model, of a denial: "dismissed", "no answer in 600 s", or the person's words
+	Arguments json.RawMessage // edited arguments; nil: as asked
+	By        string          // audit's decidedBy: "user", "command", "rule:…"; empty: "user"
+}
+
+// Result is the RunResult of CONTRACT §4.
+type Result struct {
+	RunID      string           `json:"runId"`
+	Session    string           `json:"session"`
+	Status     string           `json:"status"` // completed or stopped
+	Text       string           `json:"text"`
+	Steps      int              `json:"steps"`
+	StopReason string           `json:"stopReason"` // end_turn, max_steps, max_tokens, length, loop …
+	Mentions   []MentionResult  `json:"mentions"`
+	ToolCalls  []ToolCallResult `json:"toolCalls"`
+	Changed    []ChangedFile    `json:"changed"`
+	Untracked  []string         `json:"untracked"`
+	Usage      Usage            `json:"usage"`
+}
+
+// ChangedFile is a file that a run changed.
+type ChangedFile struct {
+	URI   string `json:"uri"`
+	Saved bool   `json:"saved"`
+}
+
+// MentionResult says what became of a mention.
+type MentionResult struct {
+	Server string `json:"server"`
+	URI    string `json:"uri"`
+	Status string `json:"status"` // expanded, truncated, failed, skipped, unknown
+	Error  string `json:"error,omitempty"`
+}
+
+// ToolCallResult is one call of a run.
+type ToolCallResult struct {
+	ID         string  `json:"id"`
+	Tool       string  `json:"tool"` // the server's own name
+	Server     string  `json:"server,omitempty"`
+	Status     Outcome `json:"status"`
+	DurationMS int64   `json:"durationMs"`
+}

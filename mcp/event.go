@@ -1,0 +1,60 @@
+package mcp
+
+// EventKind says what happened at a server.
+type EventKind string
+
+// The kinds of [Event].
+const (
+	EventReady     EventKind = "ready"     // its tools are fetched for the first time since it was configured
+	EventFailed    EventKind = "failed"    // it could not be started, or will not be restarted; Err says why
+	EventLost      EventKind = "lost"      // a ready server's connection ended; Err says why; it is being restarted
+	EventRecovered EventKind = "recovered" // ready again after EventLost
+	EventUntrusted EventKind = "untrusted" // a project server waits for trust
+	EventTools     EventKind = "tools"     // the tools fetched anew differ from those before
+	EventResources EventKind = "resources" // likewise the resources
+	EventPrompts   EventKind = "prompts"   // likewise the prompts
+	EventUpdated   EventKind = "updated"   // notifications/resources/updated of URI
+	EventLog       EventKind = "log"       // notifications/message: LogLevel, Text
+	EventProblem   EventKind = "problem"   // something odd that we mended or dropped: Text (junk on stdout, a repeated cursor …)
+)
+
+// Event is one thing that happened at a server, for the front end to tell.
+// Text, Err and URI are foreign: the front end cleans them before showing.
+type Event struct {
+	Server string
+	Kind   EventKind
+	Err    string
+	URI    string
+	Added  []string // names or URIs, at most 3, of EventTools, EventResources, EventPrompts
+	// AddedN and RemovedN count the difference of a list.
+	AddedN, RemovedN int
+	LogLevel         string // RFC 5424 word as MCP has it: debug … emergency
+	Text             string
+	Merged           int // how many like events this one stands for beyond itself
+}
+
+// Request is a question of a server (or about one) that only a person can
+// answer. The front end takes it from [Manager.Requests] and calls Reply once;
+// one that nobody takes in 5 s is declined.
+type Request struct {
+	Server string
+	Kind   RequestKind
+	// Info describes the server of a trust request.
+	Info  ServerInfo
+	Reply func(RequestAnswer)
+	// Done is closed when the question has no more use (the server is gone,
+	// or was trusted by other means).
+	Done <-chan struct{}
+}
+
+// RequestKind says what a [Request] asks.
+type RequestKind string
+
+// RequestTrust asks whether a project server may start. Other kinds
+// (elicitation, sampling, login, inputs) come with their features.
+const RequestTrust RequestKind = "trust"
+
+// RequestAnswer answers a [Request].
+type RequestAnswer struct {
+	Accept bool
+}

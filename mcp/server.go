@@ -1,0 +1,124 @@
+package mcp
+
+import "encoding/json"
+
+// Status is a server's state as the user sees it (CONTRACT §4, mcp.servers).
+type Status string
+
+// The states of a server.
+const (
+	StatusDisabled   Status = "disabled"
+	StatusUntrusted  Status = "untrusted"
+	StatusStarting   Status = "starting"
+	StatusReady      Status = "ready" // tools fetched; the rest may follow
+	StatusRestarting Status = "restarting"
+	StatusFailed     Status = "failed"
+	StatusStopped    Status = "stopped"
+)
+
+// ServerInfo is a snapshot of one server. Counts are nil until fetched.
+type ServerInfo struct {
+	Name        string   `json:"name"`
+	Mention     string   `json:"mention"`
+	Status      Status   `json:"status"`
+	Error       string   `json:"error,omitempty"`
+	Needs       string   `json:"needs,omitempty"`
+	Tools       *int     `json:"tools"`
+	Resources   *int     `json:"resources"`
+	Prompts     *int     `json:"prompts"`
+	Trusted     bool     `json:"trusted"`
+	Source      string   `json:"source"`
+	Fingerprint string   `json:"fingerprint"`
+	Command     string   `json:"command,omitempty"` // unexpanded, as hashed
+	Args        []string `json:"args,omitempty"`
+	URL         string   `json:"url,omitempty"`
+	Env         []string `json:"env,omitempty"`   // names
+	Reads       []string `json:"reads,omitempty"` // variables its fields would read
+}
+
+// Tool is one tool of a server.
+type Tool struct {
+	Server      string // configured name
+	Name        string // the server's own name, sent back byte for byte
+	Title       string
+	Description string
+	// Schema is the raw inputSchema as the server gave it; never nil, an
+	// object schema where the server gave none.
+	Schema json.RawMessage
+	// ReadOnly is annotations.readOnlyHint. It is untrusted.
+	ReadOnly bool
+}
+
+// Resource is one listed resource.
+type Resource struct {
+	Server      string   `json:"-"`
+	URI         string   `json:"uri"` // byte for byte as listed
+	Name        string   `json:"name"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	MIMEType    string   `json:"mimeType,omitempty"`
+	Size        *int64   `json:"size,omitempty"`
+	Priority    float64  `json:"-"` // annotations.priority, 0…1
+	Audience    []string `json:"-"` // annotations.audience
+	Modified    string   `json:"-"` // annotations.lastModified, RFC 3339
+	Stale       bool     `json:"stale"`
+}
+
+// Template is one resource template (RFC 6570).
+type Template struct {
+	URITemplate string `json:"uriTemplate"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+}
+
+// ResourceList is what the cache holds of a server's resources.
+type ResourceList struct {
+	Resources []Resource
+	Templates []Template
+	// Stale: the server said that the list changed and it was not fetched
+	// since, or the connection is down.
+	Stale bool
+	// Fetched: the list was fetched at least once.
+	Fetched bool
+}
+
+// Prompt is one prompt of a server.
+type Prompt struct {
+	Name        string           `json:"name"`
+	Title       string           `json:"title,omitempty"`
+	Description string           `json:"description,omitempty"`
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+}
+
+// PromptArgument is one argument of a [Prompt].
+type PromptArgument struct {
+	Name        string `json:"name"`
+	Description string `json:"description,omitempty"`
+	Required    bool   `json:"required,omitempty"`
+}
+
+// Content is one part of what a server answers: a resource's content or a part
+// of a tool's result.
+type Content struct {
+	Type     string `json:"type,omitempty"` // text, image, audio, resource, resource_link, or what the server said
+	URI      string `json:"uri,omitempty"`
+	Name     string `json:"name,omitempty"`
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Blob     string `json:"blob,omitempty"` // base64
+}
+
+// ToolResult is a tool's answer.
+type ToolResult struct {
+	Content    []Content
+	Structured json.RawMessage // structuredContent, nil if none
+	IsError    bool
+}
+
+// Progress is notifications/progress of a call in flight.
+type Progress struct {
+	Progress, Total float64
+	Message         string
+}
