@@ -42,9 +42,6 @@ type Task struct {
 	Approval   Approval
 	Limits     Limits
 	Host       Host
-	// Notice stands before the answer as its first text (the offline
-	// provider's explanation comes from the model instead); usually empty.
-	Notice string
 }
 
 // Attachment is a document or a part of it, as the editor has it.

@@ -122,8 +122,8 @@ func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerIn
 func (m *Manager) Mentions(text string) []Mention { panic("skeleton") }
 
 // Complete ranks candidates for the text from '@' to the cursor (without the
-// '@'); at most limit. Never blocks. used tells nothing; recency is kept by
-// Used.
+// '@'); at most limit, ranked by match, recency (see Used) and priority. Never
+// blocks. incomplete: there are more.
 func (m *Manager) Complete(prefix string, limit int) (items []Candidate, incomplete bool) {
 	panic("skeleton")
 }

@@ -27,8 +27,6 @@ type Request struct {
 	// then section agentls); nil and null mean unset.
 	Editor  []json.RawMessage
 	Folders []string // absolute workspace folders
-	// FolderTrusted: project files are read either way; their servers are
-	// marked Project, and the manager starts none before trust.
 }
 
 // Config is the whole configuration in force.
