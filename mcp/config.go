@@ -26,6 +26,12 @@ type ServerConfig struct {
 	Protocol         string        // "auto", "legacy" or "modern"
 	EnabledTools     []string      // empty: all
 	DisabledTools    []string
+	// Withheld names variables that InheritEnv must not give on, because a
+	// configured provider reads its key from them.
+	Withheld []string
+	// Shown is what a person is shown: fields unexpanded, as they were hashed.
+	// Where it is empty the expanded ones are shown, secrets redacted.
+	Shown ShownConfig
 	// Fingerprint is the SHA-256 (hex) over folder, file, key and the
 	// unexpanded command, args, cwd, env, url and headers (CONTRACT §8).
 	Fingerprint string
@@ -47,6 +53,14 @@ type Definition struct {
 	URL     string
 	Env     []string // names
 	Headers []string // names
+}
+
+// ShownConfig is the part of a server's configuration that a person reads
+// before trusting it, as the file has it.
+type ShownConfig struct {
+	Command string
+	Args    []string
+	URL     string
 }
 
 // Default deadlines of a server.
