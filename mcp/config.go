@@ -29,9 +29,6 @@ type ServerConfig struct {
 	// Withheld names variables that InheritEnv must not give on, because a
 	// configured provider reads its key from them.
 	Withheld []string
-	// Shown is what a person is shown: fields unexpanded, as they were hashed.
-	// Where it is empty the expanded ones are shown, secrets redacted.
-	Shown ShownConfig
 	// Fingerprint is the SHA-256 (hex) over folder, file, key and the
 	// unexpanded command, args, cwd, env, url and headers (CONTRACT §8).
 	Fingerprint string
@@ -53,14 +50,6 @@ type Definition struct {
 	URL     string
 	Env     []string // names
 	Headers []string // names
-}
-
-// ShownConfig is the part of a server's configuration that a person reads
-// before trusting it, as the file has it.
-type ShownConfig struct {
-	Command string
-	Args    []string
-	URL     string
 }
 
 // Default deadlines of a server.

@@ -43,15 +43,12 @@ type ServerInfo struct {
 // describe tells of a server what its configuration does.
 func describe(c ServerConfig, secrets *Secrets) ServerInfo {
 	i := ServerInfo{Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
-		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: slices.Sorted(maps.Keys(c.Env))}
-	if i.Command == "" {
-		i.Command = secrets.Redact(c.Command)
+		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: c.Shown.Env}
+	if i.Command == "" && i.URL == "" { // made by hand: what runs is what there is to show
+		i.Command, i.URL, i.Env = secrets.Redact(c.Command), secrets.Redact(c.URL), slices.Sorted(maps.Keys(c.Env))
 		for _, a := range c.Args {
 			i.Args = append(i.Args, secrets.Redact(a))
 		}
-	}
-	if i.URL == "" {
-		i.URL = secrets.Redact(c.URL)
 	}
 	return i
 }
