@@ -22,7 +22,7 @@ type questions struct {
 	s       *Server
 	silence time.Duration
 	slot    chan struct{} // holds a token while a stock client shows a question
-	folder  folderTrust
+	folder  *folderTrust
 
 	mu   sync.Mutex
 	open []*question // in the order they came
@@ -61,6 +61,9 @@ type choice struct {
 // ctx's cause; then everything that was shown is withdrawn, and a late answer
 // does nothing.
 func (q *questions) ask(ctx context.Context, w *question) (agent.Answer, error) {
+	if ctx.Err() != nil {
+		return agent.Answer{}, context.Cause(ctx)
+	}
 	w.answer = make(chan agent.Answer, 1)
 	w.timeout = cmp.Or(w.timeout, questionTimeout)
 	w.deadline = time.Now().Add(w.timeout)

@@ -102,7 +102,7 @@ func soleArgument(c command, arguments json.RawMessage) (json.RawMessage, error)
 	if len(list) > 1 {
 		return nil, badf("%s takes one object, not %d arguments; put a text that holds spaces into quotes", c.name, len(list))
 	}
-	if len(list) == 0 || bytes.Equal(list[0], []byte("null")) {
+	if len(list) == 0 || string(list[0]) == "null" || string(list[0]) == "[]" { // Lua writes {} as []
 		return json.RawMessage("{}"), nil
 	}
 	arg := list[0]

@@ -34,7 +34,7 @@ func (s *Server) logMessage(t protocol.MessageType, text string) {
 // relay tells the client what the MCP servers tell, until ctx ends or the
 // events end. Serve owns the goroutine; it starts after initialized.
 func (s *Server) relay(ctx context.Context) {
-	r := &relay{s: s, servers: map[string]*relayed{}}
+	r := &relay{s: s, popUp: s.showMessage, write: s.logMessage, servers: map[string]*relayed{}}
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
 	events := s.o.Manager.Events()
@@ -58,6 +58,8 @@ func (s *Server) relay(ctx context.Context) {
 // relay is what relay knows of the servers. One goroutine uses it.
 type relay struct {
 	s       *Server
+	popUp   func(protocol.MessageType, string)
+	write   func(protocol.MessageType, string) // into the log
 	servers map[string]*relayed
 }
 
@@ -124,13 +126,13 @@ func (r *relay) log(v *relayed, e mcp.Event, now time.Time) {
 		return
 	}
 	r.catchUp(e.Server, v)
-	r.s.logMessage(messageType(e), r.s.line(e, e.Merged))
+	r.write(messageType(e), r.s.line(e, e.Merged))
 }
 
 // catchUp says how many lines were left out.
 func (r *relay) catchUp(server string, v *relayed) {
 	if v.dropped > 0 {
-		r.s.logMessage(protocol.MessageTypeWarning, fmt.Sprintf("%s: %d lines left out", clean(server), v.dropped))
+		r.write(protocol.MessageTypeWarning, fmt.Sprintf("%s: %d lines left out", clean(server), v.dropped))
 		v.dropped = 0
 	}
 }
@@ -194,7 +196,7 @@ func (r *relay) flush(now time.Time) (next time.Time) {
 		switch {
 		case v.left == 0:
 		case len(v.shown) < popupsMost:
-			r.s.showMessage(protocol.MessageTypeInfo, fmt.Sprintf("%s: %d more messages, see the log", clean(name), v.left))
+			r.popUp(protocol.MessageTypeInfo, fmt.Sprintf("%s: %d more messages, see the log", clean(name), v.left))
 			v.left = 0
 			v.shown = append(v.shown, now)
 		default:
@@ -213,5 +215,5 @@ func (r *relay) show(v *relayed, p *popup, now time.Time) {
 		return
 	}
 	v.shown = append(v.shown, now)
-	r.s.showMessage(messageType(p.Event), r.s.line(p.Event, p.more))
+	r.popUp(messageType(p.Event), r.s.line(p.Event, p.more))
 }

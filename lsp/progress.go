@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -78,13 +79,14 @@ func (p *progress) opened(ok bool) {
 		return
 	}
 	p.open = true
-	p.send(protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true), Message: new(p.message())})
+	p.send(protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true), Message: new(cmp.Or(p.message(), "queued"))})
 	p.last = time.Now()
 }
 
 // note takes an event and plans a report.
 func (p *progress) note(e pending) {
 	switch e.Kind {
+	case eventStarted:
 	case agent.EventStep:
 		p.step, p.tool = e.Step, ""
 	case agent.EventText:

@@ -33,7 +33,7 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 	}
 	free := sync.OnceFunc(func() { <-q.slot })
 	defer free()
-	if q.decided(w) {
+	if ctx.Err() != nil || q.decided(w) {
 		return
 	}
 	defer time.AfterFunc(q.silence, free).Stop()

@@ -35,6 +35,8 @@ func (q *questions) serveRequests(ctx context.Context) {
 				return
 			}
 			wg.Go(func() { q.serveRequest(ctx, r) })
+		case <-q.folder.again:
+			wg.Go(func() { q.trustFolder(ctx, true) })
 		}
 	}
 }
@@ -71,13 +73,22 @@ func yes(a agent.Answer) bool {
 
 // folderTrust is whether the workspace folder may start anything (CONTRACT §2).
 type folderTrust struct {
-	turn chan struct{} // one question at a time; guards the rest
+	again chan struct{} // holds a token when a person asked for the question
+	turn  chan struct{} // one question at a time; guards the rest
 	// trusted: by a person, in this connection; asked: one was asked.
-	trusted, asked *bool
+	trusted, asked bool
 }
 
-func newFolderTrust() folderTrust {
-	return folderTrust{turn: make(chan struct{}, 1), trusted: new(bool), asked: new(bool)}
+func newFolderTrust() *folderTrust {
+	return &folderTrust{again: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+}
+
+// askFolder lets the question about the folder be asked anew. Never blocks.
+func (q *questions) askFolder() {
+	select {
+	case q.folder.again <- struct{}{}:
+	default:
+	}
 }
 
 // trustFolder reports whether the folder is trusted; it asks a person once,
@@ -89,18 +100,18 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	case <-ctx.Done():
 		return false
 	}
-	if q.s.peer.trusted || *q.folder.trusted {
+	if q.s.peer.trusted || q.folder.trusted {
 		return true
 	}
-	if *q.folder.asked && !again {
+	if q.folder.asked && !again {
 		return false
 	}
-	*q.folder.asked = true
+	q.folder.asked = true
 	a, err := q.ask(ctx, q.folderQuestion())
 	if err != nil || !yes(a) {
 		return false
 	}
-	*q.folder.trusted = true
+	q.folder.trusted = true
 	q.s.o.Manager.TrustFolder(true)
 	return true
 }
