@@ -15,12 +15,12 @@ type escaper struct {
 
 var (
 	turnHeading = regexp.MustCompile(`(?i)^ {0,3}#+[ \t]*(you|agent)\b`)
-	fenceLine   = regexp.MustCompile("^ {0,3}(`{3,}|~{3,})(.*)$")
 	htmlImage   = regexp.MustCompile(`(?i)<(img|image|svg|iframe)\b`)
 )
 
 // escape takes whole lines; only the last of an answer may lack its newline.
 func (e *escaper) escape(text string) string {
+	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
 	for line := range strings.Lines(text) {
 		b.WriteString(e.line(line))
@@ -29,15 +29,15 @@ func (e *escaper) escape(text string) string {
 }
 
 func (e *escaper) line(line string) string {
-	m := fenceLine.FindStringSubmatch(strings.TrimRight(line, "\r\n"))
+	run, info := fenceRun(strings.TrimRight(line, "\n"))
 	switch {
 	case e.fence != "":
-		if m != nil && m[1][0] == e.fence[0] && len(m[1]) >= len(e.fence) && strings.TrimSpace(m[2]) == "" {
+		if run != "" && run[0] == e.fence[0] && len(run) >= len(e.fence) && strings.TrimSpace(info) == "" {
 			e.fence = ""
 		}
 		return line
-	case m != nil && (m[1][0] == '~' || !strings.Contains(m[2], "`")):
-		e.fence = m[1]
+	case run != "" && (run[0] == '~' || !strings.Contains(info, "`")):
+		e.fence = run
 		return line
 	}
 	if turnHeading.MatchString(line) {

@@ -184,3 +184,8 @@ type rangeArg struct {
 	Start *positionArg `json:"start"`
 	End   *positionArg `json:"end"`
 }
+
+// failed is a request that was right and failed: -32803.
+func failed(format string, args ...any) error {
+	return &refusal{codeRequestFailed, fmt.Sprintf(format, args...)}
+}

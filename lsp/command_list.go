@@ -59,8 +59,8 @@ func (a listArg) matches(texts ...string) bool {
 	return false
 }
 
-// cut takes the page of a filtered list, and the cursor of the next.
-func cut[T any](p page, list []T, match func(T) bool) (items []T, next string) {
+// pageOf takes the page of a filtered list, and the cursor of the next.
+func pageOf[T any](p page, list []T, match func(T) bool) (items []T, next string) {
 	items = []T{}
 	seen := 0
 	for _, item := range list {
@@ -98,9 +98,9 @@ func prepareResources(s *Server, ctx context.Context, arg listArg, in invocation
 	}
 	return func(context.Context) (any, error) {
 		r := resourcesResult{Stale: list.Stale || err != nil, Templates: []mcp.Template{}}
-		r.Resources, r.NextCursor = cut(p, list.Resources, func(e mcp.Resource) bool { return arg.matches(e.URI, e.Name, e.Title) })
+		r.Resources, r.NextCursor = pageOf(p, list.Resources, func(e mcp.Resource) bool { return arg.matches(e.URI, e.Name, e.Title) })
 		if p.start == 0 {
-			r.Templates, _ = cut(page{limit: listMost}, list.Templates, func(e mcp.Template) bool { return arg.matches(e.URITemplate, e.Name, e.Title) })
+			r.Templates, _ = pageOf(page{limit: listMost}, list.Templates, func(e mcp.Template) bool { return arg.matches(e.URITemplate, e.Name, e.Title) })
 		}
 		return r, nil
 	}, nil
@@ -123,7 +123,7 @@ func preparePrompts(s *Server, ctx context.Context, arg listArg, in invocation) 
 		return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 	}
 	r := promptsResult{Stale: stale || err != nil}
-	r.Prompts, r.NextCursor = cut(p, list, func(e mcp.Prompt) bool { return arg.matches(e.Name, e.Title) })
+	r.Prompts, r.NextCursor = pageOf(p, list, func(e mcp.Prompt) bool { return arg.matches(e.Name, e.Title) })
 	return answerNow(r), nil
 }
 
@@ -131,7 +131,7 @@ func preparePrompts(s *Server, ctx context.Context, arg listArg, in invocation) 
 type toolInfo struct {
 	Name        string          `json:"name"` // the server's own
 	Title       string          `json:"title,omitzero"`
-	Model       string          `json:"model"` // the name that the model is given
+	Model       string          `json:"model,omitzero"` // the name that the model is given; none where it is not offered
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
 }
@@ -148,14 +148,15 @@ func prepareTools(s *Server, _ context.Context, arg listArg, in invocation) (ser
 	if err != nil {
 		return nil, err
 	}
+	names := s.o.Agent.ModelNames(*arg.Server)
 	var list []toolInfo
 	for _, t := range s.o.Manager.Tools() {
 		if t.Server == *arg.Server {
-			list = append(list, toolInfo{t.Name, t.Title, t.Name, t.Description, orEmpty(t.Schema)})
+			list = append(list, toolInfo{t.Name, t.Title, names[t.Name], t.Description, orEmpty(t.Schema)})
 		}
 	}
 	r := toolsResult{Stale: !s.isReady(*arg.Server)}
-	r.Tools, r.NextCursor = cut(p, list, func(t toolInfo) bool { return arg.matches(t.Name, t.Title, t.Model) })
+	r.Tools, r.NextCursor = pageOf(p, list, func(t toolInfo) bool { return arg.matches(t.Name, t.Title, t.Model) })
 	return answerNow(r), nil
 }
 

@@ -155,10 +155,10 @@ func (s *Server) insertion(d document, offset int, text string) protocol.Workspa
 	at := s.docs.position(d.text, offset)
 	edit := protocol.TextEdit{Range: protocol.Range{Start: at, End: at}, NewText: text}
 	if !s.versionedEdits() {
-		return protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{uri.URI(d.uri): {edit}}}
+		return protocol.WorkspaceEdit{Changes: map[uri.URI][]protocol.TextEdit{uri.URI(d.spelled): {edit}}}
 	}
 	var e protocol.TextDocumentEdit
-	e.TextDocument.URI, e.TextDocument.Version = uri.URI(d.uri), new(d.version)
+	e.TextDocument.URI, e.TextDocument.Version = uri.URI(d.spelled), new(d.version)
 	e.Edits = []protocol.TextDocumentEditElement{&edit}
 	return protocol.WorkspaceEdit{DocumentChanges: []protocol.DocumentChange{&e}}
 }

@@ -11,6 +11,7 @@ type host struct{ x *run }
 
 // Document gives the text of an open file as the editor has it now.
 func (h host) Document(path string) (string, bool) {
+	h.x.s.docs.flush() // the state is kept a little behind the editor
 	d, ok := h.x.s.o.State.ByPath(path)
 	return d.Text, ok
 }

@@ -106,6 +106,7 @@ func (x *run) serve() (agent.Result, error) {
 	if err != nil {
 		return agent.Result{}, err
 	}
+	x.s.docs.flush() // mentions read the state
 	return x.s.o.Agent.Run(x.ctx, task)
 }
 

@@ -42,6 +42,7 @@ type runs struct {
 	// grace is how long a cancelled run may take until it is answered over its
 	// head (CONTRACT §5).
 	grace time.Duration
+	nonce string // parts the untitled buffers of this connection from all others
 
 	mu     sync.Mutex
 	list   []*run            // as they came: the live ones and the last finished ones
@@ -50,7 +51,7 @@ type runs struct {
 }
 
 func newRuns(s *Server) *runs {
-	return &runs{s: s, grace: 500 * time.Millisecond, queues: map[string][]*run{}}
+	return &runs{s: s, grace: 500 * time.Millisecond, nonce: newID(), queues: map[string][]*run{}}
 }
 
 // newID returns 128 random bits in hex.

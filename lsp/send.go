@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"strings"
 )
 
@@ -73,6 +74,10 @@ func (s *Server) bufferSession(d document) string {
 			folder = all[0]
 		}
 	}
-	sum := sha256.Sum256([]byte(folder + "\x00" + d.uri))
+	of := folder + "\x00" + d.uri
+	if strings.HasPrefix(d.uri, "untitled:") {
+		of += fmt.Sprintf("\x00%s %d", s.runs.nonce, d.opened)
+	}
+	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:16])
 }
