@@ -202,7 +202,7 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 		}
 		var quick [tiers]int
 		var last [tiers]int
-		all := s.index.search(q, 5000, func(i int, b tier) {
+		all := s.index.search(q, 5000, tierInside, func(i int, b tier) {
 			quick[b]++
 			if want := bestTier(s.index.record(i), q); want != b || quick[b] > 1 && i <= last[b] {
 				t.Errorf("%q: %q is of tier %d, want %d, after %d", q, s.index.record(i), b, want, last[b])
@@ -213,7 +213,7 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 			t.Errorf("%q: %v (all %v), want %v", q, quick, all, slow)
 		}
 		var few [tiers]int
-		all = s.index.search(q, 10, func(i int, b tier) { few[b]++ })
+		all = s.index.search(q, 10, tierInside, func(i int, b tier) { few[b]++ })
 		for b := range few {
 			if few[b] > 10 || all && few[b] != slow[b] {
 				t.Errorf("%q: %v of %v, all %v", q, few, slow, all)
