@@ -19,6 +19,7 @@ type document struct {
 	languageID string
 	version    int32
 	text       string
+	opened     int // counts the didOpen of a connection: another one each time it is opened
 }
 
 // documents holds what is open. Written on the read loop only.
@@ -27,6 +28,7 @@ type documents struct {
 	state    stateWriter
 
 	mu      sync.Mutex
+	opens   int                      // didOpen so far
 	open    map[string]*openDocument // by canonical URI
 	waiting map[string]chan struct{} // closed at the next change, by canonical URI
 	touched chan struct{}            // 1 slot: something is to be mirrored

@@ -70,8 +70,9 @@ func (d *documents) didOpen(params []byte) error {
 	key, path := canonical(doc.URI)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.opens++
 	o := &openDocument{document: document{
-		uri: key, spelled: doc.URI, path: path, languageID: doc.LanguageID, version: version(doc.Version), text: doc.Text,
+		uri: key, spelled: doc.URI, path: path, languageID: doc.LanguageID, version: version(doc.Version), text: doc.Text, opened: d.opens,
 	}}
 	if old := d.open[key]; old != nil && old.spelled != o.spelled {
 		d.state.CloseDocument(old.spelled)
