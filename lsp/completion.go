@@ -19,5 +19,5 @@ func prepareCompletion(s *Server, _ context.Context, params []byte) (func(contex
 }
 
 func prepareResolve(s *Server, _ context.Context, params []byte) (func(context.Context) (any, error), error) {
-	return func(context.Context) (any, error) { return nil, nil }, nil
+	return nil, &paramsError{"x"}
 }

@@ -114,7 +114,7 @@ func (s *Server) served(ctx context.Context, method string, serve func(context.C
 // admit is the gate of LSP's life cycle. inline says that the answer must be
 // on the wire before the next message is looked at.
 func (s *Server) admit(method string) (prep prepare, inline bool, err error) {
-	prep, inline = route(method)
+	prep, inline = s.route(method)
 	switch {
 	case s.stage == fresh && method != "initialize":
 		return nil, false, &refusal{jsonrpc2.ServerNotInitialized, method + " before initialize"}

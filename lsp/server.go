@@ -49,6 +49,7 @@ type Server struct {
 	stage    stage      // of the read loop
 	talking  bool       // initialized came; of the read loop
 	exitCode atomic.Int32
+	route    func(method string) (prep prepare, inline bool)
 	inflight *inflight
 	requests sync.WaitGroup // one goroutine per request, see requested
 	settings *settings
@@ -82,14 +83,10 @@ const (
 
 // New returns a server that is ready to Serve.
 func New(o Options) *Server {
-	s := &Server{o: o, docs: newDocuments(o.State), inflight: newInflight()}
+	s := &Server{o: o, docs: newDocuments(o.State), route: route, inflight: newInflight()}
 	s.settings = newSettings(s)
-	s.cfg.Store(&config.Config{
-		Provider:      config.Provider{Name: "offline"},
-		Approval:      agent.Approval{Default: "ask"},
-		Limits:        agent.DefaultLimits(),
-		Notifications: "important", Answers: "document", Detached: "auto",
-	})
+	cfg := config.Default()
+	s.cfg.Store(&cfg)
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
 }

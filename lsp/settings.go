@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -17,10 +15,6 @@ import (
 
 // section is our part of the editor's settings (CONTRACT §2).
 const section = "agentls"
-
-// loadTime bounds one reading of the configuration, whose commands
-// (${cmd:…}) may take their time.
-const loadTime = 5 * time.Second
 
 // settings reads the configuration and follows its changes.
 type settings struct {
@@ -42,11 +36,14 @@ func newSettings(s *Server) *settings {
 	return &settings{s: s, wake: make(chan struct{}, 1), files: make(map[uri.URI]bool)}
 }
 
-// configure reads the configuration for the first time.
+// configure reads the configuration for the first time, from files alone.
 func (t *settings) configure(ctx context.Context, options json.RawMessage) {
 	t.options = object(options)
 	t.pull = t.canPull()
-	t.load(ctx)
+	t.load(ctx, true)
+	if t.s.cfg.Load().Pending {
+		t.reload()
+	}
 }
 
 func (t *settings) canPull() bool {
@@ -90,7 +87,7 @@ func (t *settings) follow(ctx context.Context) {
 	t.register(ctx)
 	if t.wantsPull() {
 		t.ask(ctx)
-		t.load(ctx)
+		t.load(ctx, false)
 	}
 	for {
 		t.tell(t.s.cfg.Load().Problems)
@@ -102,7 +99,7 @@ func (t *settings) follow(ctx context.Context) {
 		if t.wantsPull() {
 			t.ask(ctx)
 		}
-		t.load(ctx)
+		t.load(ctx, false)
 	}
 }
 
@@ -149,11 +146,9 @@ func (t *settings) ask(ctx context.Context) {
 }
 
 // load reads all layers and puts them in force.
-func (t *settings) load(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, loadTime)
-	defer cancel()
+func (t *settings) load(ctx context.Context, noCommands bool) {
 	t.mu.Lock()
-	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}}
+	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands}
 	t.mu.Unlock()
 	for _, f := range t.s.o.State.Folders() {
 		request.Folders = append(request.Folders, f.Path)
@@ -168,7 +163,7 @@ func (t *settings) tell(problems []config.Problem) {
 	files := make(map[uri.URI][]protocol.Diagnostic)
 	for _, p := range problems {
 		if !slices.Contains(t.told, p) {
-			t.s.notify("window/logMessage", protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: describe(p)})
+			t.s.notify("window/logMessage", protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: p.String()})
 		}
 		if p.File != "" {
 			file := uri.File(p.File)
@@ -188,20 +183,6 @@ func (t *settings) tell(problems []config.Problem) {
 		}
 	}
 	t.told = problems
-}
-
-func describe(p config.Problem) string {
-	text := p.Message
-	if p.Path != "" {
-		text = p.Path + ": " + text
-	}
-	switch {
-	case p.File == "":
-		return "editor settings: " + text
-	case p.Line > 0:
-		return fmt.Sprintf("%s:%d: %s", p.File, p.Line, text)
-	}
-	return p.File + ": " + text
 }
 
 func diagnose(p config.Problem) protocol.Diagnostic {

@@ -26,6 +26,9 @@ type ServerConfig struct {
 	Protocol         string        // "auto", "legacy" or "modern"
 	EnabledTools     []string      // empty: all
 	DisabledTools    []string
+	// Withheld names variables that InheritEnv must not give on, because a
+	// configured provider reads its key from them.
+	Withheld []string
 	// Fingerprint is the SHA-256 (hex) over folder, file, key and the
 	// unexpanded command, args, cwd, env, url and headers (CONTRACT §8).
 	Fingerprint string

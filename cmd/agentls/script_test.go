@@ -17,6 +17,10 @@ import (
 
 func TestMain(m *testing.M) {
 	mcptest.Main() // the test binary is also the fake MCP server
+	if reply, ok := os.LookupEnv(echoVariable); ok {
+		echo(os.Stdin, os.Stdout, reply)
+		return
+	}
 	testscript.Main(m, map[string]func(){"agentls": main})
 }
 
