@@ -107,11 +107,11 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 
 // stream makes the call and reads its answer into a.
 func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) error {
-	c := &call{llm: l, request: translate(req), tried: l.concessions()}
+	c := &call{llm: l, history: messages(req.Messages), tried: l.concessions()}
 	cfg := openai.DefaultConfig(l.o.APIKey)
 	cfg.BaseURL = l.url.String() // for go-openai only; call.Do sets the URL
 	cfg.HTTPClient = c
-	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, c.request)
+	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, translate(req))
 	if err != nil {
 		return err
 	}
