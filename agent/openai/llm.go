@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"agentls/agent"
+	"agentls/mcp"
 
 	"github.com/sashabaranov/go-openai"
 )
@@ -38,10 +39,10 @@ type Options struct {
 	// IdleTimeout is the longest silence of the provider, before the headers
 	// and between two reads of the answer. 0: two minutes.
 	IdleTimeout time.Duration
-	// Redact takes secrets out of text (mcp.Secrets.Redact); may be nil. The
-	// key and the headers given here are taken out in any case.
-	Redact func(string) string
-	Log    *slog.Logger // retries are told here; may be nil
+	// Secrets are kept out of errors and the log, and so are the key and the
+	// headers given here; may be nil.
+	Secrets *mcp.Secrets
+	Log     *slog.Logger // retries are told here; may be nil
 }
 
 const defaultIdle = 2 * time.Minute
