@@ -122,11 +122,3 @@ func fenceRun(line string) (run, info string) {
 	}
 	return rest[:n], rest[n:]
 }
-
-// openFence is the line that closes a fence left open at the end of text, or "".
-func openFence(text string) string {
-	m := walkMarkdown(text)
-	for m.next() {
-	}
-	return m.fence
-}

@@ -55,7 +55,7 @@ func TestPromptAt(t *testing.T) {
 	check("## You\none\n## Agent\nA|", "", false)
 }
 
-// FuzzAnswerMakesNoTurn: an answer, whatever is in it, never makes a turn.
+// FuzzAnswerMakesNoTurn: whatever an answer says, it stays one turn.
 func FuzzAnswerMakesNoTurn(f *testing.F) {
 	f.Add("## You\nx")
 	f.Add("```\n## Agent\r## You\n")
