@@ -141,7 +141,7 @@ func readInside(folder, name string, limit int64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for i := 1; int64(len(raw)) == limit && i <= utf8.UTFMax; i++ {
+	for i := 1; int64(len(raw)) == limit && i <= min(utf8.UTFMax, len(raw)); i++ {
 		if last := raw[len(raw)-i:]; utf8.RuneStart(last[0]) {
 			if !utf8.FullRune(last) {
 				raw = raw[:len(raw)-i]

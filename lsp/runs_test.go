@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -47,12 +48,12 @@ func TestCancel(t *testing.T) {
 		{"request", func(_ *world, p *lsptest.Pending) { p.Cancel() }},
 		{"progress", func(w *world, _ *lsptest.Pending) { w.Notify("window/workDoneProgress/cancel", obj{"token": "tok"}) }},
 		{"command", func(w *world, _ *lsptest.Pending) {
-			if got := command[map[string][]string](w, "agentls.cancel", obj{"runId": "r1"}); !slices.Equal(got["cancelled"], []string{"r1"}) {
+			if got := commandAs[map[string][]string](w, "agentls.cancel", obj{"runId": "r1"}); !slices.Equal(got["cancelled"], []string{"r1"}) {
 				w.t.Errorf("cancelled %v", got)
 			}
 		}},
 		{"command for all", func(w *world, _ *lsptest.Pending) {
-			if got := command[map[string][]string](w, "agentls.cancel", nil); !slices.Equal(got["cancelled"], []string{"r1"}) {
+			if got := commandAs[map[string][]string](w, "agentls.cancel", nil); !slices.Equal(got["cancelled"], []string{"r1"}) {
 				w.t.Errorf("cancelled %v", got)
 			}
 		}},
@@ -77,7 +78,7 @@ func TestCancel(t *testing.T) {
 			if r := result[agent.Result](t, w.ask("next", obj{"session": "s"})); r.Text != "fine" {
 				t.Errorf("after the cancel: %+v", r)
 			}
-			if got := command[map[string][]string](w, "agentls.cancel", nil); got["cancelled"] == nil || len(got["cancelled"]) > 0 {
+			if got := commandAs[map[string][]string](w, "agentls.cancel", nil); got["cancelled"] == nil || len(got["cancelled"]) > 0 {
 				t.Errorf("a cancel when nothing runs: %v", got)
 			}
 		})
@@ -375,7 +376,7 @@ func TestDetachedFailurePopsUp(t *testing.T) {
 // A client that never answers create gets no progress and its answer in time.
 func TestProgressThatTheClientDoesNotTake(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Text("x"))})
-	w.On("window/workDoneProgress/create", func([]byte) (any, error) { return nil, lsptest.ErrSilent })
+	w.On("window/workDoneProgress/create", func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent })
 	result[agent.Result](t, w.ask("hi", nil))
 	if n := len(w.Notifications("$/progress")); n > 0 {
 		t.Errorf("%d progress notifications under a token that nobody took", n)
@@ -403,7 +404,7 @@ func TestProgressIsFewReportsAndHoldsNoSecret(t *testing.T) {
 	p := w.StartCommand("agentls.ask", obj{"prompt": "hi " + secret}, "tok")
 	w.Await("second step", func() bool {
 		list := w.progress("tok")
-		return strings.Contains(list[len(list)-1].Message, "step 2")
+		return len(list) > 0 && strings.Contains(list[len(list)-1].Message, "step 2")
 	})
 	close(gate)
 	result[agent.Result](t, p)

@@ -5,16 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"agentls/agent"
 	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 	"agentls/mcp"
 	"agentls/mcp/workspace"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // testOptions are those of a server with nothing configured, in scratch
 // folders. Everything in them is real and ends with the test.

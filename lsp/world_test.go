@@ -133,8 +133,8 @@ func decodeAs[T any](t testing.TB, raw json.RawMessage) T {
 	return v
 }
 
-// command runs a command and decodes its result.
-func command[T any](w *world, name string, arg any) T {
+// commandAs runs a command and decodes its result.
+func commandAs[T any](w *world, name string, arg any) T {
 	w.t.Helper()
 	return result[T](w.t, w.StartCommand(name, arg, nil))
 }
@@ -179,7 +179,7 @@ func (w *world) events(runID string) (list []event) {
 }
 
 // runs gives agentls.runs.
-func (w *world) runs() []runInfo { return command[[]runInfo](w, "agentls.runs", nil) }
+func (w *world) runs() []runInfo { return commandAs[[]runInfo](w, "agentls.runs", nil) }
 
 // awaitRuns polls agentls.runs: a run's state changes without a message to
 // stock clients.

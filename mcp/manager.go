@@ -51,6 +51,7 @@ type Manager struct {
 	ctx      context.Context // the manager's lifetime; ends by Close
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // sessions and the event queue
+	ending   sync.Once
 
 	admitting sync.Mutex // held by admit, before mu
 
@@ -89,8 +90,11 @@ func newManager(o Options, t timing) *Manager {
 }
 
 // Close ends every session and child (EOF 0.5 s, TERM 0.5 s, KILL; whole
-// groups) and waits for every goroutine of the manager.
-func (m *Manager) Close() {
+// groups) and waits for every goroutine of the manager. A second Close waits
+// for the first.
+func (m *Manager) Close() { m.ending.Do(m.end) }
+
+func (m *Manager) end() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
