@@ -183,6 +183,11 @@ func TestCompleteIsBounded(t *testing.T) {
 	uri := servers[0].resources[4321].URI
 	check("big:"+uri, 100, 1, false)
 
+	for _, prefix := range []string{"", "x", "s:"} {
+		if items, incomplete := complete(nil, nil, prefix, 100); items != nil || incomplete {
+			t.Errorf("%q of nothing: %q", prefix, inserts(items))
+		}
+	}
 	// A list that is not searchable yet is no empty list.
 	fresh := serverSnapshot{name: "s", mention: "s", resources: named("x://1")}
 	if items, incomplete := complete([]serverSnapshot{fresh}, nil, "", 100); len(items) != 0 || !incomplete {
@@ -223,6 +228,29 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 			t.Errorf("%q: %v of %v", q, few, slow)
 		}
 	}
+}
+
+// The old list is completed until the new one can be searched.
+func TestCompleteWhileAListIsReplaced(t *testing.T) {
+	cache := newResourceCache("s")
+	check := func(want ...string) {
+		t.Helper()
+		s := *cache.snap.Load()
+		s.index = cache.index.Load()
+		items, incomplete := complete([]serverSnapshot{s}, nil, "s:", 100)
+		if got := inserts(items); !slices.Equal(got, want) || incomplete != (s.index == nil && len(s.resources) > 0) {
+			t.Errorf("%q (incomplete %v), want %q", got, incomplete, want)
+		}
+	}
+	check()
+	cache.replace(named("x://1"), nil, 0, time.Time{})
+	check()
+	cache.reindex()
+	check("s:x://1")
+	cache.replace(named("x://2"), nil, 0, time.Time{})
+	check("s:x://1")
+	cache.reindex()
+	check("s:x://2")
 }
 
 func FuzzComplete(f *testing.F) {
