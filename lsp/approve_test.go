@@ -225,8 +225,9 @@ func TestWaitingQuestionIsLookedAtAgain(t *testing.T) {
 		return agenttest.Call(list...)
 	}
 	w := newWorld(t, setup{llm: agenttest.NewScript(t, calls), options: asking(600)})
+	all := sync.OnceFunc(func() { w.awaitOpen(4) })
 	w.On("window/showMessageRequest", func(json.RawMessage) (any, error) {
-		w.awaitOpen(4)
+		all()
 		return obj{"title": "Allow for this session"}, nil
 	})
 	r := result[agent.Result](t, w.ask("hi", nil))
