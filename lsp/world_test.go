@@ -28,6 +28,20 @@ type world struct {
 	server *Server
 	root   string
 	state  string
+	// reading is held while the editor reads nothing.
+	reading sync.RWMutex
+}
+
+// gatedWriter blocks while the editor does not read.
+type gatedWriter struct {
+	io.Writer
+	reading *sync.RWMutex
+}
+
+func (g *gatedWriter) Write(p []byte) (int, error) {
+	g.reading.RLock()
+	defer g.reading.RUnlock()
+	return g.Writer.Write(p)
 }
 
 // setup is what a world is made of. The zero value is a trusted folder, a
@@ -74,7 +88,9 @@ func newWorld(t testing.TB, u setup) *world {
 		a.Close()
 		manager.Close()
 	})
-	w.Editor = lsptest.New(t, w.server.Serve) // its own cleanup comes first
+	w.Editor = lsptest.New(t, func(ctx context.Context, in io.Reader, out io.Writer) (int, error) {
+		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading})
+	}) // its own cleanup comes first
 	for method, answer := range u.answers {
 		w.On(method, answer)
 	}
