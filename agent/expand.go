@@ -107,7 +107,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 	outcome := Completed
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", m.URI, "panic", p, "stack", string(debug.Stack()))
+			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", r.a.secrets.Redact(m.URI), "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			m.fail("internal error")
 		}
 	}()
@@ -171,37 +171,42 @@ func (m *mention) fail(reason string) {
 	m.blocks = []string{errorBlock(reason, "server", m.Server, "uri", m.URI)}
 }
 
-// fill makes the blocks of what was read, limit code points of text at most.
+// fill makes the blocks of what was read, about limit code points of text at
+// most; what comes after a cut is left out.
 func (m *mention) fill(contents []mcp.Content, limit int) {
 	m.result.Status = "expanded"
+	if len(contents) == 0 {
+		contents = []mcp.Content{{}}
+	}
 	left := limit
 	for _, c := range contents {
+		body, cut := m.body(c, left)
+		if cut {
+			m.result.Status = "truncated"
+			body = strings.TrimSuffix(body, "\n") + "\n" + truncated("resource", limit)
+		}
 		uri := m.URI
 		if len(contents) > 1 && c.URI != "" {
 			uri = c.URI
 		}
-		body := c.Text
-		if c.Blob != "" {
-			var img *Image
-			if body, img = contentText(c); img != nil {
-				m.images = append(m.images, *img)
-			}
+		m.blocks = append(m.blocks, block("resource", body, "server", m.Server, "uri", uri, "mimeType", c.MIMEType))
+		if cut {
+			return
 		}
-		if left >= 0 {
-			var cut bool
-			if body, cut = clip(body, left); cut {
-				left = -1
-				m.result.Status = "truncated"
-				body = strings.TrimSuffix(body, "\n") + "\n" + truncated("resource", limit)
-			} else {
-				left -= utf8.RuneCountInString(body)
-			}
-			m.blocks = append(m.blocks, block("resource", body, "server", m.Server, "uri", uri, "mimeType", c.MIMEType))
-		}
+		left = max(left-utf8.RuneCountInString(body), 0)
 	}
-	if len(contents) == 0 {
-		m.blocks = append(m.blocks, block("resource", "", "server", m.Server, "uri", m.URI, "mimeType", ""))
+}
+
+// body is a content's text, or the line that stands for what is no text.
+func (m *mention) body(c mcp.Content, left int) (body string, cut bool) {
+	if c.Blob == "" {
+		return clip(c.Text, left)
 	}
+	body, img := contentText(c)
+	if img != nil {
+		m.images = append(m.images, *img)
+	}
+	return body, left == 0
 }
 
 // truncated is the line that follows a text that was cut.
