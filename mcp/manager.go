@@ -210,6 +210,15 @@ func (m *Manager) ListResources(ctx context.Context, server string) (ResourceLis
 	return s.listResources(ctx)
 }
 
+// ListPrompts is ListResources for prompts.
+func (m *Manager) ListPrompts(ctx context.Context, server string) ([]Prompt, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.listPrompts(ctx)
+}
+
 // Read reads a resource. A body that is cached and fresh is not fetched again.
 // URIs are sent byte for byte. A missing one gives ErrUnknownResource.
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
