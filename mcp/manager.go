@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"agentls/mcp/workspace"
@@ -51,6 +52,7 @@ type Manager struct {
 	hub
 	trust    trustStore
 	requests *requests
+	recent   recency
 	ctx      context.Context // the manager's lifetime; ends by Close
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // sessions and the event queue
@@ -214,6 +216,15 @@ func (m *Manager) ListResources(ctx context.Context, server string) (ResourceLis
 	return s.listResources(ctx)
 }
 
+// ListPrompts is ListResources for prompts.
+func (m *Manager) ListPrompts(ctx context.Context, server string) ([]Prompt, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.listPrompts(ctx)
+}
+
 // Read reads a resource. A body that is cached and fresh is not fetched again.
 // URIs are sent byte for byte. A missing one gives ErrUnknownResource.
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
@@ -258,20 +269,37 @@ func (m *Manager) snapshots() []serverSnapshot {
 	list := m.list()
 	out := make([]serverSnapshot, 0, len(list))
 	for _, s := range list {
-		out = append(out, *s.cache.snap.Load())
+		snap := *s.cache.snap.Load()
+		snap.index = s.cache.index.Load()
+		out = append(out, snap)
 	}
 	return out
 }
 
 // Mentions finds the mentions of CONTRACT §6 in user input, in order.
-func (m *Manager) Mentions(text string) []Mention { panic("skeleton") }
+func (m *Manager) Mentions(text string) []Mention {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	servers := map[string]serverSnapshot{}
+	for _, s := range m.snapshots() {
+		servers[s.mention] = s
+	}
+	return findMentions(text, func(name string) (string, *knownURIs) {
+		s := servers[name]
+		if s.index == nil {
+			return s.name, nil
+		}
+		return s.name, s.index.known
+	})
+}
 
 // Complete ranks candidates for the text from '@' to the cursor (without the
 // '@'); at most limit, ranked by match, recency (see Used) and priority. Never
 // blocks. incomplete: there are more.
 func (m *Manager) Complete(prefix string, limit int) (items []Candidate, incomplete bool) {
-	panic("skeleton")
+	return complete(m.snapshots(), m.recent.snapshot(), prefix, limit)
 }
 
 // Used notes that a mention was used, for ranking.
-func (m *Manager) Used(server, uri string) { panic("skeleton") }
+func (m *Manager) Used(server, uri string) { m.recent.use(server, uri) }

@@ -90,6 +90,7 @@ func (s *session) refreshResources(ctx context.Context, c *connection) error {
 		until = time.Now().Add(ttl)
 	}
 	d, first := s.cache.replace(resources, templates, changes, until)
+	s.cache.reindex()
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventResources))
 	}
@@ -131,6 +132,20 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 	list := s.cache.list()
 	list.Stale = list.Stale || err != nil
 	return list, err
+}
+
+// listPrompts returns the prompts, fetched anew where they are stale.
+func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
+	c, err := s.use(ctx)
+	s.mu.Lock()
+	fresh := s.hasPrompts && !s.promptsOld
+	s.mu.Unlock()
+	if err == nil && !fresh {
+		err = s.refreshPrompts(ctx, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts), err
 }
 
 // read returns a resource's contents, from the cache where they are fresh.

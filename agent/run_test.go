@@ -1,0 +1,89 @@
+package agent_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/mcp"
+)
+
+func TestPromptIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for _, c := range []struct {
+			prompt string
+			want   error
+		}{{"", agent.ErrEmptyPrompt}, {" \n\t", agent.ErrEmptyPrompt}, {strings.Repeat("x", 10<<20), agent.ErrLongPrompt}} {
+			res, llm, err := w.run(t.Context(), c.prompt)
+			pe, ok := errors.AsType[*agent.ProviderError](err)
+			if !ok || !errors.Is(err, c.want) || pe.Message == "" || res.Status != "failed" || res.RunID != "r1" || len(llm.Requests()) > 0 {
+				t.Errorf("a prompt of %d bytes: %+v, %v", len(c.prompt), res, err)
+			}
+		}
+		if h := w.agent.History(w.dir, "s"); len(h) > 0 {
+			t.Errorf("history %v", h)
+		}
+		_, llm := w.must(strings.Repeat("y", 4<<20))
+		if got := len(lastUser(llm.Last()).Text); got != 4<<20 {
+			t.Errorf("%d bytes arrived", got)
+		}
+	})
+}
+
+// charmbracelet/crush#2492: the next prompt works, whatever the one before ended by.
+func TestFailureKeepsTheHistoryValid(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		step agenttest.Step
+		kind agent.ErrorKind
+		kept string // of the answer
+	}{
+		{"auth", agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindAuth, Message: "the key is refused"}}, agent.KindAuth, "[the run failed: the key is refused]"},
+		{"mid-stream", agenttest.Step{Text: []string{"I was say"}, Err: &agent.ProviderError{Kind: agent.KindNetwork, Message: "connection lost"}}, agent.KindNetwork, "I was say\n\n[the run failed"},
+		{"unknown", agenttest.Step{Err: errors.New("odd")}, agent.KindInternal, "[the run failed"},
+		{"panic", agenttest.Step{Panic: "bug"}, agent.KindInternal, "[the run failed"},
+		{"empty answer", agenttest.Step{}, "", "[an empty answer]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				res, _, err := w.run(t.Context(), "first", c.step)
+				pe, _ := errors.AsType[*agent.ProviderError](err)
+				if c.kind == "" && err != nil || c.kind != "" && (pe == nil || pe.Kind != c.kind || res.Status != "failed") {
+					t.Fatalf("%+v, %v", res, err)
+				}
+				_, llm := w.must("second")
+				m := llm.Last().Messages
+				if len(m) != 4 || m[1].Text != "first" || !strings.HasPrefix(m[2].Text, c.kept) || m[3].Text != "second" {
+					t.Errorf("messages %q", m)
+				}
+			})
+		})
+	}
+}
+
+// editor-code-assistant/eca#491: what did not fit is not sent for ever.
+func TestContextOverflowDoesNotLockTheSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.servers.resources["fake"]["file://big.md"] = []mcp.Content{{Text: strings.Repeat("big ", 1000)}}
+		full := agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindContext, Message: "too long"}}
+		_, _, err := w.run(t.Context(), "see @fake:file://big.md", agenttest.Call(call("c", "mcp__fake__echo", `{"text":"`+strings.Repeat("x", 1000)+`"}`)), full)
+		if pe, ok := errors.AsType[*agent.ProviderError](err); !ok || pe.Kind != agent.KindContext {
+			t.Fatal(err)
+		}
+		_, llm := w.must("again")
+		n := 0
+		for _, m := range llm.Last().Messages[1:] {
+			n += len(m.Text)
+		}
+		if n > 1000 {
+			t.Errorf("%d bytes of history are left", n)
+		}
+		contains(t, llm.Last().Messages[1].Text, "see @fake:file://big.md")
+	})
+}

@@ -1,0 +1,139 @@
+package agent_test
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/mcp"
+	"agentls/mcp/mcptest"
+)
+
+func TestMain(m *testing.M) {
+	mcptest.Main()
+	goleak.VerifyTestMain(m)
+}
+
+// world is an agent with doubles around it.
+type world struct {
+	t       testing.TB
+	servers *servers
+	host    *agenttest.Host
+	agent   *agent.Agent
+	audit   *agent.Audit
+	dir     string // the workspace folder
+	state   string
+	secrets *mcp.Secrets
+	task    agent.Task // what run adds a prompt to
+}
+
+func newWorld(t testing.TB) *world {
+	w := &world{t: t, servers: newServers(), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, secrets: mcp.NewSecrets()}
+	var err error
+	if w.dir, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
+		t.Fatal(err)
+	}
+	w.state = t.TempDir()
+	w.audit = agent.NewAudit(filepath.Join(w.state, "audit"), w.secrets, slog.New(slog.DiscardHandler))
+	w.restart()
+	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: []string{w.dir}, Host: w.host}
+	return w
+}
+
+// restart makes a new agent on the same state.
+func (w *world) restart() {
+	w.agent = agent.NewWith(agent.Options{
+		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
+		Log: slog.New(slog.DiscardHandler),
+	}, w.servers, nil)
+}
+
+// run works on a prompt with a model that follows steps.
+func (w *world) run(ctx context.Context, prompt string, steps ...agenttest.Step) (agent.Result, *agenttest.LLM, error) {
+	llm := agenttest.NewLLM(w.t, steps...)
+	t := w.task
+	t.Prompt, t.LLM = prompt, llm
+	res, err := w.agent.Run(ctx, t)
+	return res, llm, err
+}
+
+// must is run for prompts that have to succeed.
+func (w *world) must(prompt string, steps ...agenttest.Step) (agent.Result, *agenttest.LLM) {
+	w.t.Helper()
+	res, llm, err := w.run(context.Background(), prompt, steps...)
+	if err != nil {
+		w.t.Fatalf("run %q: %v", prompt, err)
+	}
+	return res, llm
+}
+
+// close lets go what hangs and waits for it.
+func (w *world) close() {
+	close(w.servers.stubborn)
+	w.agent.Close()
+}
+
+func call(id, tool, args string) agent.ToolCall {
+	return agent.ToolCall{ID: id, Name: tool, Arguments: args}
+}
+
+// results are the tool messages of a request, in order.
+func results(req agent.Request) []string {
+	var out []string
+	for _, m := range req.Messages {
+		if m.Role == agent.ToolRole {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// lastUser is the last user message of a request.
+func lastUser(req agent.Request) agent.Message {
+	for _, m := range slices.Backward(req.Messages) {
+		if m.Role == agent.User {
+			return m
+		}
+	}
+	return agent.Message{}
+}
+
+func statuses(res agent.Result) []agent.Outcome {
+	var out []agent.Outcome
+	for _, c := range res.ToolCalls {
+		out = append(out, c.Status)
+	}
+	return out
+}
+
+func (w *world) lines() []agent.AuditEntry {
+	w.t.Helper()
+	all, err := w.audit.Read(agent.AuditFilter{Limit: 1000})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return all
+}
+
+func contains(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, p := range parts {
+		if !strings.Contains(text, p) {
+			t.Errorf("%q is not in:\n%s", p, text)
+		}
+	}
+}
+
+func equal[T comparable](t testing.TB, what string, got, want []T) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s:\n got %v\nwant %v", what, got, want)
+	}
+}
