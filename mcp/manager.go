@@ -257,6 +257,21 @@ func (m *Manager) Restart(server string) (ServerInfo, error) {
 	return info, nil
 }
 
+// FolderTrusted reports whether the user has trusted the folder before, as
+// RememberFolder stored it.
+func (m *Manager) FolderTrusted(path string) bool {
+	f, err := m.trust.load()
+	if err != nil {
+		m.log.Error("trusted folders are not known", "err", err)
+	}
+	_, ok := f.Folders[path]
+	return ok
+}
+
+// RememberFolder stores that the user trusts the folder at an absolute path.
+// TrustFolder puts it into force.
+func (m *Manager) RememberFolder(path string) error { return m.trust.setFolder(path) }
+
 // Trust stores the user's word about a project server and starts or stops it.
 // A non-empty fingerprint that is no longer the file's gives ErrFingerprint.
 func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerInfo, error) {
