@@ -89,8 +89,13 @@ func (h *house) seen() []Event {
 	return slices.Clone(h.events)
 }
 
-func (h *house) kind(server string, kind EventKind) []Event {
-	return slices.DeleteFunc(h.seen(), func(e Event) bool { return e.Server != server || e.Kind != kind })
+func (h *house) kind(server string, kind EventKind) (out []Event) {
+	for _, e := range h.seen() {
+		if e.Server == server && e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // await waits for an event of a kind and returns the last one.
@@ -186,3 +191,10 @@ func eventually(t testing.TB, what string, f func() bool) {
 
 // args is the arguments of a tool.
 type args = map[string]any
+
+func touch(t testing.TB, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

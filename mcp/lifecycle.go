@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -138,6 +139,7 @@ func (s *session) askTools(ctx context.Context, c *connection) ([]Tool, error) {
 func (s *session) ready(c *connection, tools []Tool) {
 	var first, back bool
 	var d difference
+	s.cache.setOffline(false) // before the first read
 	s.update(func() {
 		if s.hasTools {
 			d = diff(s.tools, tools, toolKey, sameTool)
@@ -146,7 +148,6 @@ func (s *session) ready(c *connection, tools []Tool) {
 		s.status, s.err, s.conn, s.tools, s.hasTools = StatusReady, "", c, tools, true
 		s.announced, s.mourned = true, false
 	})
-	s.cache.setOffline(false)
 	switch {
 	case first:
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})
@@ -210,7 +211,7 @@ func (s *session) lose(c *connection) {
 	s.cache.setOffline(true)
 	s.update(func() { s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true })
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
-	c.end(errLost)
+	c.end(fmt.Errorf("%w: %s", errLost, text))
 }
 
 func (s *session) unpoke(c chan struct{}) {
