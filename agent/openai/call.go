@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	"agentls/agent"
-
 	"github.com/cenkalti/backoff/v5"
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // The bounds of trying again. A provider that asks for a longer wait than

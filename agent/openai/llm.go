@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sashabaranov/go-openai"
+
 	"agentls/agent"
 	"agentls/mcp"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // Options says which model of which provider, and how to reach it.

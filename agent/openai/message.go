@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // noText stands where a tool gave nothing: half the providers refuse a tool

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func TestModels(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	l = serve(t, func(w http.ResponseWriter, r *http.Request) { cancel(errStop); <-r.Context().Done() })
-	if _, err := l.Models(ctx); err != errStop {
+	if _, err := l.Models(ctx); !errors.Is(err, errStop) {
 		t.Error(err)
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // standIn is the model that go-openai gets to see: it refuses tools and

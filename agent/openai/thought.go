@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"sync"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // Bounds of what is remembered of past calls.
