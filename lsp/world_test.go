@@ -36,11 +36,15 @@ type world struct {
 type gatedWriter struct {
 	io.Writer
 	reading *sync.RWMutex
+	tap     func([]byte) // sees what is written; nil: nobody does
 }
 
 func (g *gatedWriter) Write(p []byte) (int, error) {
 	g.reading.RLock()
 	defer g.reading.RUnlock()
+	if g.tap != nil {
+		g.tap(p)
+	}
 	return g.Writer.Write(p)
 }
 
@@ -54,6 +58,7 @@ type setup struct {
 	files   map[string]string          // of the folder
 	answers map[string]lsptest.Answer  // to the server's requests, from the first on
 	before  func(*Server)              // sees the server before it serves
+	tap     func([]byte)               // sees what the server writes
 	refuse  error                      // what NewLLM says
 }
 
@@ -89,7 +94,7 @@ func newWorld(t testing.TB, u setup) *world {
 		manager.Close()
 	})
 	w.Editor = lsptest.New(t, func(ctx context.Context, in io.Reader, out io.Writer) (int, error) {
-		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading})
+		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading, u.tap})
 	}) // its own cleanup comes first
 	for method, answer := range u.answers {
 		w.On(method, answer)
