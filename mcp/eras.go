@@ -9,6 +9,10 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
+// ProtocolVersions are the versions of MCP that can be negotiated, the newest
+// first.
+const ProtocolVersions = "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
+
 // eras remembers, as long as we run, which servers speak only the protocol of
 // 2026-07-28 and later.
 type eras struct {

@@ -210,6 +210,15 @@ func (m *Manager) ListResources(ctx context.Context, server string) (ResourceLis
 	return s.listResources(ctx)
 }
 
+// ListPrompts is ListResources for prompts.
+func (m *Manager) ListPrompts(ctx context.Context, server string) ([]Prompt, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.listPrompts(ctx)
+}
+
 // Read reads a resource. A body that is cached and fresh is not fetched again.
 // URIs are sent byte for byte. A missing one gives ErrUnknownResource.
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
@@ -247,6 +256,21 @@ func (m *Manager) Restart(server string) (ServerInfo, error) {
 	info.Status, info.Error = StatusStarting, ""
 	return info, nil
 }
+
+// FolderTrusted reports whether the user has trusted the folder before, as
+// RememberFolder stored it.
+func (m *Manager) FolderTrusted(path string) bool {
+	f, err := m.trust.load()
+	if err != nil {
+		m.log.Error("trusted folders are not known", "err", err)
+	}
+	_, ok := f.Folders[path]
+	return ok
+}
+
+// RememberFolder stores that the user trusts the folder at an absolute path.
+// TrustFolder puts it into force.
+func (m *Manager) RememberFolder(path string) error { return m.trust.setFolder(path) }
 
 // Trust stores the user's word about a project server and starts or stops it.
 // A non-empty fingerprint that is no longer the file's gives ErrFingerprint.

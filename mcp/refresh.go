@@ -133,6 +133,20 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 	return list, err
 }
 
+// listPrompts returns the prompts, fetched anew where they are stale.
+func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
+	c, err := s.use(ctx)
+	s.mu.Lock()
+	fresh := s.hasPrompts && !s.promptsOld
+	s.mu.Unlock()
+	if err == nil && !fresh {
+		err = s.refreshPrompts(ctx, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts), err
+}
+
 // read returns a resource's contents, from the cache where they are fresh.
 func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
 	c, err := s.use(ctx)
