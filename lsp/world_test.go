@@ -51,6 +51,7 @@ func (g *gatedWriter) Write(p []byte) (int, error) {
 // setup is what a world is made of. The zero value is a trusted folder, a
 // stock client, and the model given to newWorld.
 type setup struct {
+	dir     string // holds the folder and the state; "": a new one
 	llm     agent.LLM
 	init    lsptest.Init
 	options map[string]any             // initializationOptions beside workspaceTrusted
@@ -64,7 +65,10 @@ type setup struct {
 
 func newWorld(t testing.TB, u setup) *world {
 	t.Helper()
-	dir := t.TempDir()
+	dir := u.dir
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	w := &world{t: t, root: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state")}
 	w.write("README.md", "# Hello\n")
 	for name, text := range u.files {
