@@ -29,6 +29,21 @@ func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerIn
 	return s.info(), nil
 }
 
+// FolderTrusted reports whether the user has trusted the folder before, as
+// RememberFolder stored it.
+func (m *Manager) FolderTrusted(path string) bool {
+	f, err := m.trust.load()
+	if err != nil {
+		m.log.Error("trusted folders are not known", "err", err)
+	}
+	_, ok := f.Folders[path]
+	return ok
+}
+
+// RememberFolder stores that the user trusts the folder at an absolute path.
+// TrustFolder puts it into force.
+func (m *Manager) RememberFolder(path string) error { return m.trust.setFolder(path) }
+
 // TrustFolder says whether the workspace folder is trusted; before that,
 // project servers stay untrusted and cannot be trusted.
 func (m *Manager) TrustFolder(trusted bool) {
