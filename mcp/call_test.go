@@ -27,7 +27,7 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 			call := log.AwaitCall(t, tool)
 			why := errors.New("the user's cancel")
 			cancel(why)
-			within(t, time.Second, "the cancelled call", func() {
+			within(t, 5*time.Second, "the cancelled call", func() {
 				if err := <-done; !errors.Is(err, why) {
 					t.Errorf("%v", err)
 				}

@@ -137,6 +137,7 @@ func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(cont
 	err := call(context.WithValue(ctx, exchangeKey{}, ex))
 	switch {
 	case ex.err != nil:
+		ex.err.Message = c.redact(ex.err.Message)
 		return nil, ex.err
 	case err != nil:
 		return nil, c.failure(ctx, err)

@@ -26,7 +26,7 @@ func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			log := mcptest.NewLog(t)
 			h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Stderr: "last words\n"}})
-			within(t, 2*time.Second, tool, func() {
+			within(t, 8*time.Second, tool, func() {
 				_, err := h.call("fake", tool, nil)
 				if err == nil || !errors.Is(err, errLost) || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "last words") {
 					t.Errorf("%v", err)
@@ -60,7 +60,7 @@ func TestPendingCallOfAKilledChildFails(t *testing.T) {
 	if err := syscall.Kill(pids(t, log)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 2*time.Second, "the call", func() {
+	within(t, 8*time.Second, "the call", func() {
 		if err := <-done; err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("%v", err)
 		}

@@ -221,3 +221,13 @@ func TestTrustedFoldersAreRemembered(t *testing.T) {
 		t.Errorf("%v, %v", info, err)
 	}
 }
+
+// trusted reports whether the user trusted this very configuration.
+func (t trustStore) trusted(fingerprint string) (bool, error) {
+	f, err := t.load()
+	if err != nil || fingerprint == "" {
+		return false, err
+	}
+	_, ok := f.Servers[fingerprint]
+	return ok, nil
+}
