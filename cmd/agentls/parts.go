@@ -63,6 +63,7 @@ func (p *parts) close() {
 // openFolder loads the configuration of a folder and starts its servers.
 func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
 	p.state.SetFolders([]workspace.Folder{{Path: folder, Name: filepath.Base(folder)}})
+	p.manager.TrustFolder(p.manager.FolderTrusted(folder))
 	c := config.Load(ctx, p.source, config.Request{Folders: []string{folder}})
 	p.manager.Configure(c.Servers)
 	return c
