@@ -1,3 +1,8 @@
+// Package mcp connects to MCP servers, keeps what they offer and routes calls
+// to them. A [Manager] owns one session for each configured server; a session
+// owns the connections that come and go, each on a child process or on the
+// server embedded in this one. It is the only importer of mcp-go, whose client
+// carries the protocol; wire.go mends what it does wrong.
 package mcp
 
 import (
@@ -82,6 +87,7 @@ func newManager(o Options, t timing) *Manager {
 	if o.State != nil {
 		s := newSession(&m.hub, ServerConfig{Name: workspaceName, Source: "built in", Protocol: "legacy"})
 		s.carry = s.carryWorkspace
+		s.trusted.Store(true)
 		m.sessions[workspaceName] = s
 		m.reorder()
 		s.start(m.ctx, &m.wg, nil)
@@ -255,45 +261,6 @@ func (m *Manager) Restart(server string) (ServerInfo, error) {
 	info := s.info()
 	info.Status, info.Error = StatusStarting, ""
 	return info, nil
-}
-
-// FolderTrusted reports whether the user has trusted the folder before, as
-// RememberFolder stored it.
-func (m *Manager) FolderTrusted(path string) bool {
-	f, err := m.trust.load()
-	if err != nil {
-		m.log.Error("trusted folders are not known", "err", err)
-	}
-	_, ok := f.Folders[path]
-	return ok
-}
-
-// RememberFolder stores that the user trusts the folder at an absolute path.
-// TrustFolder puts it into force.
-func (m *Manager) RememberFolder(path string) error { return m.trust.setFolder(path) }
-
-// Trust stores the user's word about a project server and starts or stops it.
-// A non-empty fingerprint that is no longer the file's gives ErrFingerprint.
-func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerInfo, error) {
-	s, err := m.find(server)
-	switch {
-	case err != nil:
-		return ServerInfo{}, err
-	case fingerprint != "" && fingerprint != s.cfg.Fingerprint:
-		return s.info(), fmt.Errorf("%w: %q", ErrFingerprint, server)
-	case !s.cfg.Project:
-		return s.info(), nil
-	case trust && !m.folderTrusted():
-		return s.info(), fmt.Errorf("%w: trust the folder of %q first", ErrUntrustedFolder, server)
-	}
-	if err := m.trust.set(s.cfg, trust); err != nil {
-		return s.info(), fmt.Errorf("cannot remember the trust in %q: %w", server, err)
-	}
-	m.admit()
-	if s, err = m.find(server); err != nil {
-		return ServerInfo{}, err
-	}
-	return s.info(), nil
 }
 
 // snapshots returns what completion needs, "workspace" first, the rest by

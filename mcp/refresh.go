@@ -14,6 +14,7 @@ import (
 func (s *session) refresh(c *connection, k listKind) {
 	var err error
 	what := ""
+	c.inbox.clean(k) // the list is about to be asked for
 	switch k {
 	case listTools:
 		what, err = "tools", s.refreshTools(c.ctx, c)
