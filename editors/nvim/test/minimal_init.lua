@@ -1,0 +1,35 @@
+-- The editor under test: this plugin and nothing else. AGENTLS_TEST_STOCK=1 leaves the plugin out.
+local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)))
+vim.opt.swapfile = false
+vim.opt.shadafile = "NONE"
+if not vim.env.AGENTLS_TEST_STOCK then
+  vim.opt.runtimepath:prepend(root)
+end
+if vim.env.AGENTLS_TEST_OPTIONS then
+  vim.g.agentls = vim.json.decode(vim.env.AGENTLS_TEST_OPTIONS)
+end
+
+notes = {} -- what was notified
+local notify = vim.notify
+vim.notify = function(message, level, options)
+  table.insert(notes, message)
+  if #vim.api.nvim_list_uis() > 0 then
+    notify(message, level, options)
+  end
+end
+
+questions = {} -- what vim.ui.select was asked, while choose is set
+function choose(title) -- a title; "" dismisses; nil: leave it open
+  vim.ui.select = function(items, options, on_choice)
+    local titles = vim.tbl_map(options.format_item or tostring, items)
+    table.insert(questions, { prompt = options.prompt, titles = titles })
+    answer_question = function(wanted)
+      on_choice(vim.iter(items):find(function(item)
+        return (options.format_item or tostring)(item) == wanted
+      end))
+    end
+    if title then
+      answer_question(title)
+    end
+  end
+end

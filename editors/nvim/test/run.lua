@@ -1,0 +1,30 @@
+-- Runs the tests: nvim -l run.lua [PATTERN]. A test file gives a list of { name, function }.
+local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
+package.path = here .. "/?.lua;" .. package.path
+local harness = require("harness")
+harness.nvim = vim.v.progpath
+harness.nvim = vim.env.NVIM or harness.nvim
+harness.binary = assert(vim.env.AGENTLS_BIN, "AGENTLS_BIN is not set")
+
+local pattern = _G.arg[1] or ""
+local passed, failed = 0, 0
+for _, file in ipairs(vim.fn.sort(vim.fn.glob(here .. "/*_test.lua", true, true))) do
+  for _, test in ipairs(dofile(file)) do
+    local name = ("%s: %s"):format(vim.fs.basename(file):gsub("_test%.lua$", ""), test[1])
+    if name:find(pattern, 1, true) then
+      local world = harness.world()
+      local started = vim.uv.hrtime()
+      local ok, err = xpcall(test[2], function(e)
+        return type(e) == "string" and not e:find("^%S+:%d+:") and e or debug.traceback(e)
+      end, world)
+      world:close()
+      passed, failed = passed + (ok and 1 or 0), failed + (ok and 0 or 1)
+      io.stdout:write(("%s %s (%.1f s)\n"):format(ok and "ok" or "not ok", name, (vim.uv.hrtime() - started) / 1e9))
+      if not ok then
+        io.stdout:write("  " .. tostring(err):gsub("\n", "\n  ") .. "\n")
+      end
+    end
+  end
+end
+io.stdout:write(("%d passed, %d failed\n"):format(passed, failed))
+os.exit(failed == 0 and passed > 0 and 0 or 1)
