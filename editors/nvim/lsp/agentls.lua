@@ -19,8 +19,10 @@ return {
   on_init = lazy("agentls.client", "on_init"),
   on_exit = lazy("agentls.client", "on_exit"),
   handlers = {
+    ["$/cancelRequest"] = lazy("agentls.approve", "on_cancel"),
     ["agentls/approve"] = lazy("agentls.approve", "on_request"),
     ["agentls/runEvent"] = lazy("agentls.run", "on_event"),
+    ["workspace/applyEdit"] = lazy("agentls.edit", "on_request"),
     ["window/logMessage"] = lazy("agentls.log", "on_message"),
     ["window/showDocument"] = lazy("agentls.client", "on_show_document"),
   },

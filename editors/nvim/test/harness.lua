@@ -2,7 +2,7 @@
 local M = {}
 
 local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
-local patience = 15000 -- ms until a thing that should happen is given up
+local patience = tonumber(vim.env.PATIENCE) or 15000 -- ms until a thing that should happen is given up
 
 ---@param ok any
 ---@param message string
@@ -51,6 +51,27 @@ local function read_log(path)
   local text = file:read("*a")
   file:close()
   return vim.iter(text:gmatch("([^\n]*)\n")):map(vim.json.decode):totable()
+end
+
+-- A request to an editor that waits for keys would hang; a minute is enough for any test.
+local watchdog_ms = 60000
+
+---Calls fn; ends the editors of the world when it takes too long, which fails whatever waits for them.
+---@param world World
+---@param fn fun()
+function M.guarded(world, fn)
+  local timer = assert(vim.uv.new_timer())
+  timer:start(watchdog_ms, 0, function()
+    for _, editor in ipairs(world.editors) do
+      vim.uv.kill(editor.pid, "sigkill")
+    end
+  end)
+  local results = { xpcall(fn, function(err)
+    return type(err) == "string" and not err:find("^%S+:%d+:") and err or debug.traceback(err)
+  end, world) }
+  timer:stop()
+  timer:close()
+  return unpack(results)
 end
 
 ---@class World
@@ -128,6 +149,7 @@ end
 
 ---@class Editor
 ---@field channel integer
+---@field pid integer
 ---@field world World
 local Editor = {}
 Editor.__index = Editor
@@ -147,7 +169,7 @@ function World:edit(settings)
     AGENTLS_TEST_OPTIONS = vim.json.encode(options),
     AGENTLS_TEST_STOCK = settings.stock and "1" or nil,
   }
-  local command = { M.nvim, "--embed", "--headless", "-n", "-u", here .. "/minimal_init.lua" }
+  local command = { M.nvim, "--embed", "-n", "-u", here .. "/minimal_init.lua" }
   local editor = setmetatable({ world = self }, Editor)
   editor.channel = vim.fn.jobstart(vim.list_extend(command, settings.files or {}), {
     rpc = true,
@@ -155,6 +177,8 @@ function World:edit(settings)
     env = env,
   })
   check(editor.channel > 0, "cannot start %s", M.nvim)
+  editor.pid = vim.fn.jobpid(editor.channel)
+  vim.rpcrequest(editor.channel, "nvim_ui_attach", 100, 40, vim.empty_dict()) -- a screen, so that prompts wait for keys
   table.insert(self.editors, editor)
   return editor
 end
@@ -184,6 +208,14 @@ function Editor:wait(what, code, ...)
   end)
 end
 
+---Waits until the editor asks for a number, as inputlist() does. Neovim 0.10 answers no other request meanwhile.
+function Editor:wait_prompt()
+  M.eventually("a prompt", function()
+    local mode = vim.rpcrequest(self.channel, "nvim_get_mode")
+    return mode.blocking or mode.mode == "c" and self:lua([[return vim.fn.getcmdtype() ~= ":"]])
+  end)
+end
+
 ---@return string[]
 function Editor:lines()
   return vim.rpcrequest(self.channel, "nvim_buf_get_lines", 0, 0, -1, false)
@@ -199,10 +231,10 @@ end
 ---Waits until the MCP server's tools and resources are there.
 function Editor:wait_server()
   self:wait("the MCP server", [[
-    local client = vim.lsp.get_clients({ name = "agentls" })[1]
-    if not client then return false end
+    if #vim.lsp.get_clients({ name = "agentls", bufnr = 0 }) == 0 then return false end
     local params = { command = "agentls.mcp.servers", arguments = { vim.empty_dict() } }
-    local answer = client:request_sync("workspace/executeCommand", params, 2000, 0)
+    local answer = (vim.lsp.buf_request_sync(0, "workspace/executeCommand", params, 2000) or {})
+    answer = answer[next(answer)]
     return answer and answer.result and vim.iter(answer.result):any(function(server)
       return server.name == "test" and server.status == "ready" and server.resources ~= vim.NIL
     end)]])
@@ -213,28 +245,26 @@ function Editor:state()
   return self:lua([[
     local out = { "notes: " .. vim.inspect(notes), "mode: " .. vim.api.nvim_get_mode().mode }
     for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-      local lines = vim.api.nvim_buf_get_lines(buf, 0, 40, false)
+      local lines = vim.api.nvim_buf_get_lines(buf, 0, 30, false)
       table.insert(out, ("buffer %q:\n  %s"):format(vim.api.nvim_buf_get_name(buf), table.concat(lines, "\n  ")))
       if package.loaded["agentls.mark"] then
         table.insert(out, "marks: " .. vim.inspect(require("agentls.mark").texts(buf)))
       end
     end
-    table.insert(out, vim.api.nvim_exec2("messages", { output = true }).output)
+    table.insert(out, "messages: " .. vim.api.nvim_exec2("messages", { output = true }).output:sub(-2000))
     return table.concat(out, "\n")]])
 end
 
 ---@return integer[] process ids of the servers
 function Editor:servers()
   return self:lua([[
-    return vim.iter(vim.api.nvim_get_proc_children(vim.fn.getpid())):filter(function(pid)
-      return vim.api.nvim_get_proc(pid).name:find("agentls") ~= nil
-    end):totable()]])
+    return vim.iter(vim.api.nvim_get_proc_children(vim.fn.getpid())):totable()]])
 end
 
 function Editor:close()
   pcall(vim.rpcnotify, self.channel, "nvim_command", "qall!")
   if vim.fn.jobwait({ self.channel }, 5000)[1] == -1 then
-    vim.fn.jobstop(self.channel)
+    vim.uv.kill(self.pid, "sigkill")
   end
 end
 

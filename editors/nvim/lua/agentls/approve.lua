@@ -6,6 +6,7 @@ local M = {}
 ---@field client_id integer
 ---@field answer fun(result: agentls.ApproveResult) called once
 ---@field dropped boolean nobody waits for the answer any more
+---@field blocking boolean vim.ui.select was called and has not returned: it waits for keys, as Neovim's own does
 
 ---@class agentls.Choice
 ---@field title string
@@ -196,6 +197,7 @@ function show_next()
     answered(question, choice)
     vim.schedule(show_next)
   end
+  question.blocking = true
   local ok, err = pcall(vim.ui.select, question.params.kind == "trust" and trust_choices or choices, {
     prompt = prompt,
     kind = "agentls_approve",
@@ -203,6 +205,7 @@ function show_next()
       return choice.title
     end,
   }, on_choice)
+  question.blocking = false
   if not ok then -- Ctrl-C, or a select of a plugin that fails
     on_choice(nil)
     if not tostring(err):find("Keyboard interrupt", 1, true) then
@@ -223,6 +226,19 @@ function M.drop(matches)
   end, queue)
   if active and matches(active) then
     active.dropped = true
+    if active.blocking and vim.api.nvim_get_mode().mode == "c" then
+      vim.api.nvim_input("<Esc>")
+    end
+  end
+end
+
+---The server cancels one of its requests. Neovim does not tell handlers the ids of theirs, so this counts only while
+---there is one question; a late answer to another one does no harm.
+function M.on_cancel()
+  if #queue + (active and 1 or 0) == 1 then
+    M.drop(function()
+      return true
+    end)
   end
 end
 
@@ -235,6 +251,7 @@ function M.on_request(_, params, ctx)
     params = params,
     client_id = ctx.client_id,
     dropped = false,
+    blocking = false,
     answer = function(result)
       vim.schedule(function()
         assert(coroutine.resume(co, result))

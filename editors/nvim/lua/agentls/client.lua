@@ -58,7 +58,7 @@ end
 local function on_attach(ev)
   local client = vim.lsp.get_client_by_id(ev.data.client_id)
   if client and client.name == "agentls" and vim.bo[ev.buf].filetype == "agentls" and options().completion then
-    vim.lsp.completion.enable(true, client.id, ev.buf, { autotrigger = true })
+    require("agentls.complete").enable(client, ev.buf)
   end
 end
 
