@@ -3,36 +3,142 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"log/slog"
+	"sync"
+	"text/template"
+	"time"
 
 	"agentls/mcp"
+	"agentls/mcp/workspace"
 )
 
 // ErrCancelled is the cause of a run that was cancelled by a person.
 var ErrCancelled = errors.New("cancelled")
 
+// Errors of a task that cannot be worked on. [Agent.Run] wraps them in a
+// [*ProviderError].
+var (
+	ErrEmptyPrompt = errors.New("the prompt is empty")
+	ErrLongPrompt  = errors.New("the prompt is too long")
+)
+
+// MaxPrompt is the most that a prompt may hold, in bytes.
+const MaxPrompt = 4 << 20
+
 // Options is what an [Agent] needs.
 type Options struct {
 	Manager *mcp.Manager
-	Audit   *Audit
+	// State tells which files are ignored; nil: none is.
+	State   *workspace.State
+	Audit   *Audit // nil: nothing is audited
 	Secrets *mcp.Secrets
 	// RememberFile is <state>/approvals.json: what was allowed for always.
+	// Empty: it is kept in memory.
 	RememberFile string
 	Log          *slog.Logger
 }
 
+// manager is what the agent uses of an [mcp.Manager], which owns processes and
+// sockets: tests on a fake clock put a double in its place.
+type manager interface {
+	Servers() []mcp.ServerInfo
+	Tools() []mcp.Tool
+	HasResources(server string) bool
+	WaitStarted(ctx context.Context) (missing []string)
+	Settle(ctx context.Context)
+	Mentions(text string) []mcp.Mention
+	Used(server, uri string)
+	ListResources(ctx context.Context, server string) (mcp.ResourceList, error)
+	Read(ctx context.Context, server, uri string) ([]mcp.Content, error)
+	CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error)
+}
+
 // Agent runs tasks. It keeps the sessions' histories and what was allowed.
-type Agent struct{}
+// Safe for concurrent use.
+type Agent struct {
+	manager  manager
+	ignored  func(path string, dir bool) bool // whether ignore rules cover an absolute path
+	audit    *Audit
+	secrets  *mcp.Secrets
+	remember *remember
+	system   *template.Template
+	builtins []*tool
+	log      *slog.Logger
+
+	sessions sessions
+	calls    calls
+}
 
 // New returns an agent.
-func New(o Options) *Agent { panic("skeleton") }
+func New(o Options) *Agent {
+	a := newAgent(o)
+	a.manager = o.Manager
+	if o.State != nil {
+		a.ignored = o.State.Ignored
+	}
+	return a
+}
+
+func newAgent(o Options) *Agent {
+	return &Agent{
+		ignored:  func(string, bool) bool { return false },
+		audit:    o.Audit,
+		secrets:  o.Secrets,
+		remember: newRemember(o.RememberFile, o.Log),
+		system:   template.Must(template.New("system.md").ParseFS(prompts, "prompts/system.md")),
+		builtins: builtins(),
+		log:      o.Log,
+	}
+}
 
 // Run works on a task until it is done, a limit stops it, it fails or ctx is
 // cancelled. Runs of one session wait for each other; sessions run beside each
 // other. The Result holds what was done also when err is not nil. err is
 // context.Cause(ctx) when cancelled, else a [*ProviderError].
-func (a *Agent) Run(ctx context.Context, t Task) (Result, error) { panic("skeleton") }
+func (a *Agent) Run(ctx context.Context, t Task) (Result, error) {
+	r := newRun(a, t)
+	err := r.start(ctx)
+	return r.finish(ctx, err), err
+}
 
 // Close waits for tool calls that were left to their owner, a second at most.
-func (a *Agent) Close() { panic("skeleton") }
+// No call starts after it.
+func (a *Agent) Close() { a.calls.close(time.Second) }
+
+// calls counts the tool calls in flight, the abandoned ones included.
+type calls struct {
+	mu     sync.Mutex // guards closed, and no Go races with close's Wait
+	closed bool
+	wg     sync.WaitGroup
+}
+
+// start runs f on a goroutine of its own, which ends with f. ok is false, and
+// f not run, after close.
+func (c *calls) start(f func()) (ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.wg.Go(f)
+	return true
+}
+
+func (c *calls) close(most time.Duration) {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	done := make(chan struct{})
+	go func() { // ends with the last call; what outlives Close has no other owner left
+		c.wg.Wait()
+		close(done)
+	}()
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	}
+}

@@ -2,7 +2,15 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"agentls/mcp"
@@ -22,16 +30,99 @@ type AuditEntry struct {
 	DurationMS int64           `json:"durationMs"`
 }
 
-// Audit appends to <dir>/YYYY-MM-DD.jsonl, mode 0600, safe with several
-// processes.
-type Audit struct{}
+// auditCut is the longest that the arguments of a line may be, in characters.
+const auditCut = 1000
+
+// Audit appends to <dir>/YYYY-MM-DD.jsonl (the day in UTC), mode 0600, safe
+// with several processes. A nil Audit writes and holds nothing.
+type Audit struct {
+	dir     string
+	secrets *mcp.Secrets
+	log     *slog.Logger
+
+	mu   sync.Mutex // one write at a time
+	told bool       // a failed write was told
+}
 
 // NewAudit returns the audit log in dir, which is made on the first write.
-func NewAudit(dir string, secrets *mcp.Secrets, log *slog.Logger) *Audit { panic("skeleton") }
+func NewAudit(dir string, secrets *mcp.Secrets, log *slog.Logger) *Audit {
+	return &Audit{dir: dir, secrets: secrets, log: log}
+}
 
 // Write appends one line. A failure is told once in the log and else ignored:
 // the run goes on.
-func (a *Audit) Write(e AuditEntry) { panic("skeleton") }
+func (a *Audit) Write(e AuditEntry) {
+	if a == nil {
+		return
+	}
+	if e.Time.IsZero() {
+		e.Time = time.Now()
+	}
+	e.Time = e.Time.UTC()
+	e.Tool = a.secrets.Redact(e.Tool)
+	e.Reason = redactText(a.secrets, e.Reason)
+	e.Arguments = auditArguments(a.secrets, e.Arguments)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err := a.append(e); err != nil && !a.told {
+		a.told = true
+		a.log.Error("the audit log cannot be written", "dir", a.dir, "error", err)
+	}
+}
+
+// append writes a line under the lock that all processes share.
+func (a *Audit) append(e AuditEntry) error {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockFile(filepath.Join(a.dir, ".lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	name := filepath.Join(a.dir, e.Time.Format(time.DateOnly)+".jsonl")
+	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return err
+	}
+	line := append(marshal(e), '\n')
+	if !endsLine(f) { // a crash cut the last one
+		line = append([]byte{'\n'}, line...)
+	}
+	_, err = f.Write(line)
+	return errors.Join(err, f.Close())
+}
+
+// endsLine reports whether a file is empty or ends in a newline.
+func endsLine(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return true
+	}
+	var last [1]byte
+	_, err = f.ReadAt(last[:], info.Size()-1)
+	return err != nil || last[0] == '\n'
+}
+
+// auditArguments redacts arguments, then cuts them. What is no JSON becomes a
+// string.
+func auditArguments(secrets *mcp.Secrets, args json.RawMessage) json.RawMessage {
+	if len(args) == 0 {
+		return nil
+	}
+	var text string
+	if !json.Valid(args) {
+		text = redactText(secrets, string(args))
+		args = nil
+	} else {
+		args = redactJSON(secrets, args)
+		text = string(args)
+	}
+	if cut, gone := clip(text, auditCut); gone || args == nil {
+		return marshal(cut)
+	}
+	return args
+}
 
 // AuditFilter selects lines.
 type AuditFilter struct {
@@ -40,6 +131,56 @@ type AuditFilter struct {
 	RunID string
 }
 
+// The bounds of one Read.
+const (
+	auditMost  = 1000
+	auditBytes = 64 << 20 // of files, from the end
+)
+
 // Read returns the last lines that match, the oldest first. Lines that cannot
-// be read (cut by a crash) are passed over.
-func (a *Audit) Read(f AuditFilter) ([]AuditEntry, error) { panic("skeleton") }
+// be read (cut by a crash) are passed over. Of a log over 64 MiB the end is
+// looked at.
+func (a *Audit) Read(f AuditFilter) ([]AuditEntry, error) {
+	out := []AuditEntry{}
+	if f.Limit == 0 {
+		f.Limit = 10
+	}
+	if f.Limit < 1 || f.Limit > auditMost {
+		return out, fmt.Errorf("limit is %d, must be 1 to %d", f.Limit, auditMost)
+	}
+	if a == nil {
+		return out, nil
+	}
+	days, err := os.ReadDir(a.dir) // sorted by name: by day
+	if errors.Is(err, fs.ErrNotExist) {
+		return out, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	budget := int64(auditBytes)
+	for _, day := range slices.Backward(days) {
+		if !strings.HasSuffix(day.Name(), ".jsonl") || !day.Type().IsRegular() {
+			continue
+		}
+		err := linesBackward(filepath.Join(a.dir, day.Name()), &budget, func(line []byte) bool {
+			var e AuditEntry
+			if json.Unmarshal(line, &e) == nil && e.Tool != "" && f.matches(e) {
+				out = append(out, e)
+			}
+			return len(out) < f.Limit
+		})
+		if err != nil {
+			return out, err
+		}
+		if len(out) >= f.Limit || budget <= 0 {
+			break
+		}
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+func (f AuditFilter) matches(e AuditEntry) bool {
+	return (f.Tool == "" || f.Tool == e.Tool || f.Tool == e.Server+"/"+e.Tool) && (f.RunID == "" || f.RunID == e.RunID)
+}

@@ -18,7 +18,8 @@ type Host interface {
 	// cause; silence, dismissal and the deadline are answers with
 	// DecisionDeny and a reason.
 	Ask(ctx context.Context, q Question) (Answer, error)
-	// Emit tells an event. It never blocks on a slow client.
+	// Emit tells an event. It never blocks on a slow client. The agent calls
+	// it for one event of a run at a time, and never after the run.
 	Emit(Event)
 }
 
@@ -116,11 +117,20 @@ type Answer struct {
 	By        string          // audit's decidedBy: "user", "command", "rule:…"; empty: "user"
 }
 
+// How a run ended. The wire knows the first two (CONTRACT §4): the others
+// come with an error.
+const (
+	StatusCompleted = "completed"
+	StatusStopped   = "stopped"
+	StatusCancelled = "cancelled"
+	StatusFailed    = "failed"
+)
+
 // Result is the RunResult of CONTRACT §4.
 type Result struct {
 	RunID      string           `json:"runId"`
 	Session    string           `json:"session"`
-	Status     string           `json:"status"` // completed or stopped
+	Status     string           `json:"status"` // completed or stopped; beside an error cancelled or failed
 	Text       string           `json:"text"`
 	Steps      int              `json:"steps"`
 	StopReason string           `json:"stopReason"` // end_turn, max_steps, max_tokens, length, loop …

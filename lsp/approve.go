@@ -1,12 +1,145 @@
 package lsp
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
-// questions holds what waits for a person.
-type questions struct{}
+	"agentls/agent"
+)
 
-func newQuestions(s *Server) *questions { panic("skeleton") }
+const (
+	silenceFrees    = 30 * time.Second  // a question without an answer lets the next one be shown
+	questionTimeout = 600 * time.Second // where the configuration gives none
+)
 
-// serveRequests takes the manager's requests until ctx ends or the channel
-// closes. Serve owns the goroutine.
-func (q *questions) serveRequests(ctx context.Context) { panic("skeleton") }
+// questions holds what waits for a person (CONTRACT §7, Asking).
+type questions struct {
+	s       *Server
+	silence time.Duration
+	slot    chan struct{} // holds a token while a stock client shows a question
+	folder  *folderTrust
+
+	mu   sync.Mutex
+	open []*question // in the order they came
+}
+
+func newQuestions(s *Server) *questions {
+	return &questions{s: s, silence: silenceFrees, slot: make(chan struct{}, 1), folder: newFolderTrust()}
+}
+
+// question is one thing that waits for a person. Nothing in it changes once it
+// is open.
+type question struct {
+	id, kind, runID, session, server, tool string
+	description                            string
+	arguments                              json.RawMessage
+	reason                                 string
+	changed                                bool                        // the tool's definition
+	timeout                                time.Duration               // how long it stays open
+	deadline                               time.Time                   // set by ask
+	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
+
+	message string   // for a stock client
+	choices []choice // of a stock client; the first is the safe one
+
+	answer chan agent.Answer // gets the one answer
+}
+
+// choice is one action of window/showMessageRequest and what it decides.
+type choice struct {
+	title    string
+	decision agent.Decision
+}
+
+// ask puts a question and waits for its one answer: of the client's own
+// request, of agentls.approve, or the denial at the deadline. An error is
+// ctx's cause; then everything that was shown is withdrawn, and a late answer
+// does nothing.
+func (q *questions) ask(ctx context.Context, w *question) (agent.Answer, error) {
+	if ctx.Err() != nil {
+		return agent.Answer{}, context.Cause(ctx)
+	}
+	w.answer = make(chan agent.Answer, 1)
+	w.timeout = cmp.Or(w.timeout, questionTimeout)
+	w.deadline = time.Now().Add(w.timeout)
+	q.mu.Lock()
+	q.open = append(q.open, w)
+	q.mu.Unlock()
+	defer q.resolve(w.id, agent.Answer{})
+
+	timer := time.NewTimer(w.timeout)
+	defer timer.Stop()
+	showing, withdraw := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	wg.Go(func() { q.show(showing, w) }) // ends with showing
+	defer wg.Wait()
+	defer withdraw()
+
+	select {
+	case a := <-w.answer:
+		if ctx.Err() != nil {
+			return agent.Answer{}, context.Cause(ctx)
+		}
+		return a, nil
+	case <-ctx.Done():
+		return agent.Answer{}, context.Cause(ctx)
+	case <-timer.C:
+		q.resolve(w.id, deny(fmt.Sprintf("no answer in %g s", w.timeout.Seconds())))
+		return <-w.answer, nil
+	}
+}
+
+func deny(reason string) agent.Answer {
+	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}
+}
+
+// resolve gives a question its answer and reports whether it was still open.
+// The first answer counts.
+func (q *questions) resolve(id string, a agent.Answer) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.open, func(w *question) bool { return w.id == id })
+	if i < 0 {
+		return false
+	}
+	q.open[i].answer <- a // never blocks: the question leaves the list with it
+	q.open = slices.Delete(q.open, i, i+1)
+	return true
+}
+
+// waiting gives the open questions in the order they came.
+func (q *questions) waiting() []*question {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return slices.Clone(q.open)
+}
+
+// asksAbout reports whether a question about the server's trust is open.
+func (q *questions) asksAbout(server string) bool {
+	return slices.ContainsFunc(q.waiting(), func(w *question) bool { return w.kind == "trust" && w.server == server })
+}
+
+// toolQuestion makes a question of the agent's.
+func toolQuestion(s *Server, a agent.Question) *question {
+	w := &question{
+		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, server: a.Server, tool: a.Tool,
+		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged,
+		timeout: a.Timeout, recheck: a.Recheck,
+		choices: []choice{
+			{"Deny", agent.DecisionDeny},
+			{"Allow once", agent.DecisionOnce},
+			{"Allow for this session", agent.DecisionSession},
+			{"Always allow", agent.DecisionAlways},
+		},
+	}
+	w.message = fmt.Sprintf("%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), s.tell(cmp.Or(string(a.Arguments), "{}")))
+	if a.DefinitionChanged {
+		w.message += " Its definition is not the one that was allowed before."
+	}
+	return w
+}

@@ -1,30 +1,197 @@
 package lsp
 
-import "go.lsp.dev/protocol"
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/mcp/workspace"
+)
 
 // document is an immutable snapshot of an open document.
 type document struct {
 	uri        string // canonical
+	spelled    string // the URI as the editor spells it; edits sent to it use this
 	path       string // absolute; "" for other schemes
 	languageID string
 	version    int32
 	text       string
+	opened     int // counts the didOpen of a connection: another one each time it is opened
 }
 
 // documents holds what is open. Written on the read loop only.
-type documents struct{}
+type documents struct {
+	encoding protocol.PositionEncodingKind // set by initialize
+	state    stateWriter
+
+	mu      sync.Mutex
+	opens   int                      // didOpen so far
+	open    map[string]*openDocument // by canonical URI
+	waiting map[string]chan struct{} // closed at the next change, by canonical URI
+	touched chan struct{}            // 1 slot: something is to be mirrored
+}
+
+// stateWriter is the part of [workspace.State] that documents write.
+type stateWriter interface {
+	SetDocument(workspace.Document)
+	CloseDocument(uri string)
+}
+
+// openDocument is a document and where its text stands.
+type openDocument struct {
+	document
+	// edits is the text while it is edited; nil: document.text is it.
+	edits    *buffer
+	stale    bool // document.text is behind edits
+	dirty    bool // changed since it was opened or saved
+	mirrored bool
+}
+
+func newDocuments(state stateWriter) *documents {
+	return &documents{
+		encoding: protocol.PositionEncodingKindUTF16, state: state,
+		open: make(map[string]*openDocument), waiting: make(map[string]chan struct{}), touched: make(chan struct{}, 1),
+	}
+}
+
+// find is for the notifications, on the read loop. d.mu is held.
+func (d *documents) find(uri string) (*openDocument, error) {
+	key, _ := canonical(uri)
+	if o := d.open[key]; o != nil {
+		return o, nil
+	}
+	return nil, fmt.Errorf("%.100q is not open", uri)
+}
+
+// snapshot brings the text up to date.
+func (o *openDocument) snapshot() document {
+	if o.stale {
+		o.text, o.stale = o.edits.String(), false
+	}
+	return o.document
+}
 
 // get returns the snapshot of an open document. Spellings of a URI that mean
 // one file are one document.
-func (d *documents) get(uri string) (document, bool) { panic("skeleton") }
+func (d *documents) get(uri string) (document, bool) {
+	key, _ := canonical(uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.open[key]
+	if o == nil {
+		return document{}, false
+	}
+	return o.snapshot(), true
+}
+
+// prompt is get for a prompt buffer; ok is false for any other document, whose
+// text is not touched.
+func (d *documents) prompt(uri string) (doc document, ok bool) {
+	key, _ := canonical(uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.open[key]
+	if o == nil || !isPromptBuffer(o.document) {
+		return document{}, false
+	}
+	return o.snapshot(), true
+}
 
 // offset is the byte offset of a position in the text, clamped to the text, in
 // the negotiated encoding.
-func (d *documents) offset(text string, p protocol.Position) int { panic("skeleton") }
+func (d *documents) offset(text string, p protocol.Position) int {
+	l := linesFrom(flat(text), 0)
+	for range p.Line {
+		if _, _, more := l.next(); !more {
+			return len(text)
+		}
+	}
+	start, end, _ := l.next()
+	return start + byteOf(text[start:end], p.Character, d.encoding)
+}
 
-// position is the reverse of offset.
-func (d *documents) position(text string, offset int) protocol.Position { panic("skeleton") }
+// position is the reverse of offset. An offset inside a line ending means the
+// line's end.
+func (d *documents) position(text string, offset int) protocol.Position {
+	offset = max(0, min(offset, len(text)))
+	line := uint32(0)
+	for l := linesFrom(flat(text), 0); ; line++ {
+		start, end, more := l.next()
+		if !more || offset < l.pos {
+			character := unitsIn(text[start:min(offset, end)], d.encoding)
+			return protocol.Position{Line: line, Character: uint32(character)}
+		}
+	}
+}
 
-// versionChange waits are the business of edit.go: changed returns a channel
-// that is closed at the document's next didChange or didClose.
-func (d *documents) changed(uri string) <-chan struct{} { panic("skeleton") }
+// changed returns a channel that is closed at the document's next didChange or
+// didClose.
+func (d *documents) changed(uri string) <-chan struct{} {
+	key, _ := canonical(uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.waiting[key] == nil {
+		d.waiting[key] = make(chan struct{})
+	}
+	return d.waiting[key]
+}
+
+// announce wakes those who wait for a change. d.mu is held.
+func (d *documents) announce(key string) {
+	if c := d.waiting[key]; c != nil {
+		close(c)
+		delete(d.waiting, key)
+	}
+}
+
+// touch asks the mirror goroutine for flush. d.mu is held.
+func (d *documents) touch(o *openDocument) {
+	o.mirrored = false
+	select {
+	case d.touched <- struct{}{}:
+	default:
+	}
+}
+
+// flush tells the workspace's state what changed. Whoever lets others read
+// that state calls it first.
+func (d *documents) flush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.open {
+		if o.mirrored {
+			continue
+		}
+		doc := o.snapshot()
+		d.state.SetDocument(workspace.Document{
+			Path: doc.path, URI: doc.spelled, LanguageID: doc.languageID, Version: doc.version, Text: doc.text, Dirty: o.dirty,
+		})
+		o.mirrored = true
+	}
+}
+
+// mirror keeps the workspace's state close behind the editor until ctx ends.
+// It takes at most a tenth of the time: typing in a document of many megabytes
+// must not copy it for each key. Serve owns the goroutine.
+func (d *documents) mirror(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-d.touched:
+		}
+		start := time.Now()
+		d.flush()
+		pause.Reset(min(10*time.Since(start), time.Second))
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+	}
+}

@@ -1,5 +1,9 @@
 package lsp
 
+import (
+	"strings"
+)
+
 // turn is one block of a prompt buffer (CONTRACT §6).
 type turn struct {
 	role       string // "you", "agent", or "" for a buffer without headings
@@ -7,12 +11,147 @@ type turn struct {
 }
 
 // isPromptBuffer reports whether a document is a prompt buffer.
-func isPromptBuffer(d document) bool { panic("skeleton") }
+func isPromptBuffer(d document) bool {
+	return d.languageID == "agentls" || strings.HasSuffix(d.uri, ".agentls.md") || strings.HasSuffix(d.path, ".agentls.md")
+}
 
 // turns parts a prompt buffer by its `## You` and `## Agent` headings, those
-// inside fences not counted.
-func turns(text string) []turn { panic("skeleton") }
+// inside fences not counted. What stands before the first heading is no turn.
+func turns(text string) []turn {
+	var list []turn
+	for l := walkMarkdown(text); l.next(); {
+		if role := headingRole(l.line); role != "" && !l.fenced {
+			if len(list) > 0 {
+				list[len(list)-1].end = l.start
+			}
+			list = append(list, turn{role: role, start: l.pos(), end: len(text)})
+		}
+	}
+	if list == nil {
+		return []turn{{end: len(text)}}
+	}
+	return list
+}
+
+// headingRole is the role whose heading a line is, or "".
+func headingRole(line string) string {
+	switch strings.TrimRight(line, " \t") {
+	case "## You":
+		return "you"
+	case "## Agent":
+		return "agent"
+	}
+	return ""
+}
 
 // promptAt returns the body of the `## You` block at the byte offset; the last
 // one for offset < 0.
-func promptAt(text string, offset int) (body string, ok bool) { panic("skeleton") }
+func promptAt(text string, offset int) (body string, ok bool) {
+	list := turns(text)
+	for i := len(list) - 1; i >= 0; i-- {
+		t := list[i]
+		if t.role == "agent" {
+			continue
+		}
+		if offset < 0 || t.start <= offset && (offset < t.end || i == len(list)-1) || onHeading(text, list, i, offset) {
+			return text[t.start:t.end], true
+		}
+	}
+	return "", false
+}
+
+// onHeading reports whether the offset is on the heading line of a turn.
+func onHeading(text string, list []turn, i, offset int) bool {
+	before := 0
+	if i > 0 {
+		before = list[i-1].end
+	} else if list[i].role != "" {
+		before = strings.LastIndex(text[:list[i].start], "## You")
+	}
+	return offset >= before && offset < list[i].start
+}
+
+// markdown walks the lines of a Markdown text and knows which stand in a
+// fenced block; the fences themselves count as inside.
+type markdown struct {
+	lines
+	text   string
+	line   string // without its ending
+	start  int    // where the line starts
+	fenced bool
+	fence  string // the fence that is open behind the line: its run of ` or ~
+	done   bool
+}
+
+func walkMarkdown(text string) *markdown {
+	return &markdown{lines: linesFrom(flat(text), 0), text: text}
+}
+
+// next goes to the next line.
+func (m *markdown) next() bool {
+	if m.done {
+		return false
+	}
+	start, end, more := m.lines.next()
+	m.line, m.start, m.done = m.text[start:end], start, !more
+	open := m.fence != ""
+	run, info := fenceRun(m.line)
+	switch {
+	case !open && run != "" && !(run[0] == '`' && strings.Contains(info, "`")):
+		m.fence, open = run, true
+	case open && run != "" && run[0] == m.fence[0] && len(run) >= len(m.fence) && strings.TrimSpace(info) == "":
+		m.fence = ""
+	}
+	m.fenced = open
+	return true
+}
+
+// pos is where the line after this one starts.
+func (m *markdown) pos() int { return m.lines.pos }
+
+// fenceRun is the run of at least three ` or ~ that a line starts with, after
+// up to three spaces, and what follows it (CommonMark §4.5).
+func fenceRun(line string) (run, info string) {
+	rest := strings.TrimLeft(line, " ")
+	if len(line)-len(rest) > 3 || rest == "" || rest[0] != '`' && rest[0] != '~' {
+		return "", ""
+	}
+	n := len(rest) - len(strings.TrimLeft(rest, rest[:1]))
+	if n < 3 {
+		return "", ""
+	}
+	return rest[:n], rest[n:]
+}
+
+// openFence is the line that closes a fence left open at the end of text, or "".
+func openFence(text string) string {
+	m := walkMarkdown(text)
+	for m.next() {
+	}
+	return m.fence
+}
+
+// escapeAnswer makes an answer fit to stand in a prompt buffer: it adds no
+// turn, leaves no fence open, and loads no image.
+func escapeAnswer(text string) string {
+	var b strings.Builder
+	m := walkMarkdown(text)
+	for m.next() {
+		line := m.line
+		if !m.fenced {
+			line = strings.ReplaceAll(line, "![", `!\[`)
+			if headingRole(line) != "" {
+				line = `\` + line
+			}
+		}
+		b.WriteString(line)
+		b.WriteString(text[m.start+len(m.line) : m.pos()])
+	}
+	if m.fence != "" {
+		if !strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, "\r") {
+			b.WriteByte('\n')
+		}
+		b.WriteString(m.fence)
+	}
+	return b.String()
+}

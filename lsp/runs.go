@@ -2,19 +2,222 @@ package lsp
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
+
+	"agentls/agent"
 )
 
-// runs owns every run: it can end each and waits for all.
-type runs struct{}
+const (
+	keepFinished = 50   // finished runs that agentls.runs still lists
+	maxLive      = 1000 // runs that run or wait at one time
+)
 
-func newRuns(s *Server) *runs { panic("skeleton") }
+// runStatus is where a run stands (CONTRACT §4, agentls.runs).
+type runStatus string
+
+// The states of a run.
+const (
+	runQueued    runStatus = "queued"
+	runRunning   runStatus = "running"
+	runWaiting   runStatus = "waiting" // for a person
+	runCompleted runStatus = "completed"
+	runStopped   runStatus = "stopped" // a limit was hit
+	runFailed    runStatus = "failed"
+	runCancelled runStatus = "cancelled"
+)
+
+func (t runStatus) live() bool { return t == runQueued || t == runRunning || t == runWaiting }
+
+// runs owns every run: it can end each and waits for all.
+type runs struct {
+	s *Server
+	// grace is how long a cancelled run may take until it is answered over its
+	// head (CONTRACT §5).
+	grace time.Duration
+	nonce string // parts the untitled buffers of this connection from all others
+
+	mu     sync.Mutex
+	list   []*run            // as they came: the live ones and the last finished ones
+	queues map[string][]*run // the live runs of each session; the first has the turn
+	ended  error             // why no run is taken any more; nil: they are
+}
+
+func newRuns(s *Server) *runs {
+	return &runs{s: s, grace: 500 * time.Millisecond, nonce: newID(), queues: map[string][]*run{}}
+}
+
+// newID returns 128 random bits in hex.
+func newID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails, see crypto/rand
+	return hex.EncodeToString(b[:])
+}
+
+// add takes a run: it gets its place in its session's queue, and starts when
+// all before it have ended. It fails with a [paramsError], or with a cancel
+// when the connection is ending.
+func (r *runs) add(x *run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended != nil {
+		return r.ended
+	}
+	live := 0
+	for _, other := range r.list {
+		if other.id == x.id {
+			return badf("agentls.ask: runId %q is in use; leave it out to get a new one", clip(x.id, 128))
+		}
+		if other.status.live() {
+			live++
+		}
+	}
+	if live >= maxLive {
+		return badf("%d runs wait already; cancel some with agentls.cancel", live)
+	}
+	x.status = runQueued
+	x.startedAt = time.Now()
+	r.list = append(r.list, x)
+	queue := append(r.queues[x.session], x)
+	r.queues[x.session] = queue
+	if len(queue) == 1 {
+		close(x.turn)
+	}
+	x.start()
+	return nil
+}
+
+// begin moves a run out of the queue. It returns the cause when the run was
+// cancelled before.
+func (r *runs) begin(x *run) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := context.Cause(x.ctx); err != nil {
+		return err
+	}
+	x.status = runRunning
+	x.startedAt = time.Now()
+	return nil
+}
+
+// wait counts the questions of a run that are open, by +1 and -1.
+func (r *runs) wait(x *run, n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.questions += n
+	switch {
+	case !x.status.live():
+	case x.questions > 0:
+		x.status = runWaiting
+	default:
+		x.status = runRunning
+	}
+}
+
+// end gives a run its last state and the turn to the next of its session.
+func (r *runs) end(x *run, status runStatus) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.status = status
+	queue := r.queues[x.session]
+	i := slices.Index(queue, x)
+	queue = slices.Delete(queue, i, i+1)
+	switch {
+	case len(queue) == 0:
+		delete(r.queues, x.session)
+	default:
+		r.queues[x.session] = queue
+		if i == 0 {
+			close(queue[0].turn)
+		}
+	}
+	finished := 0
+	for i := len(r.list) - 1; i >= 0; i-- {
+		if r.list[i].status.live() {
+			continue
+		}
+		if finished++; finished > keepFinished {
+			r.list = slices.Delete(r.list, i, i+1)
+		}
+	}
+}
+
+// cancel cancels the live runs that match and returns their ids, in order.
+func (r *runs) cancel(cause error, match func(*run) bool) []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	ids := []string{}
+	for _, x := range r.list {
+		if x.status.live() && match(x) {
+			x.cancel(cause)
+			ids = append(ids, x.id)
+		}
+	}
+	return ids
+}
 
 // cancelToken cancels the run whose progress has the token
 // (window/workDoneProgress/cancel). Unknown tokens are ignored.
-func (r *runs) cancelToken(t protocol.ProgressToken) { panic("skeleton") }
+func (r *runs) cancelToken(t protocol.ProgressToken) {
+	if t == nil {
+		return
+	}
+	r.cancel(agent.ErrCancelled, func(x *run) bool { return x.token == t })
+}
 
 // close cancels all runs with the cause and waits until each is answered, or
 // ctx ends.
-func (r *runs) close(ctx context.Context, cause error) { panic("skeleton") }
+func (r *runs) close(ctx context.Context, cause error) {
+	cause = cancelled(cause)
+	r.mu.Lock()
+	r.ended = cause
+	all := slices.Clone(r.list)
+	r.mu.Unlock()
+	r.cancel(cause, func(*run) bool { return true })
+	for _, x := range all {
+		select {
+		case <-x.gone:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// cancelled makes sure that a cause is told as a cancel.
+func cancelled(cause error) error {
+	if cause == nil {
+		return agent.ErrCancelled
+	}
+	if errors.Is(cause, agent.ErrCancelled) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", agent.ErrCancelled, cause)
+}
+
+// runInfo is one line of agentls.runs.
+type runInfo struct {
+	RunID     string     `json:"runId"`
+	Session   string     `json:"session"`
+	Mode      agent.Mode `json:"mode"`
+	Status    runStatus  `json:"status"`
+	StartedAt string     `json:"startedAt"` // RFC 3339; of a queued run: when it came
+	Prompt    string     `json:"prompt"`    // its beginning
+}
+
+// infos lists the live runs and the last finished ones, as they came.
+func (r *runs) infos() []runInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]runInfo, len(r.list))
+	for i, x := range r.list {
+		list[i] = runInfo{x.id, x.session, agent.ModeReAct, x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
+	}
+	return list
+}

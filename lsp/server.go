@@ -3,9 +3,12 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
@@ -35,17 +38,32 @@ type Options struct {
 type Server struct {
 	o Options
 
-	conn jsonrpc2.Conn                 // set by Serve
+	conn jsonrpc2.Conn                 // for calls to the client; set by Serve
 	peer peer                          // set by initialize, before any other request is served
 	cfg  atomic.Pointer[config.Config] // never nil after New
 	docs *documents
 	runs *runs
 	asks *questions
+
+	wire     *transport // set by Serve
+	stage    stage      // of the read loop
+	talking  bool       // initialized came; of the read loop
+	exitCode atomic.Int32
+	route    func(method string) (prep prepare, inline bool)
+	inflight *inflight
+	requests sync.WaitGroup // one goroutine per request, see requested
+	settings *settings
+
+	// alive is the connection's lifetime: it ends with cause errGone when
+	// Serve winds up. Requests and background work hang on it.
+	alive      context.Context
+	background sync.WaitGroup // goroutines that end with alive
 }
 
 // peer is what the client told in initialize.
 type peer struct {
 	name     string // clientInfo.name, "" when absent
+	version  string // clientInfo.version
 	caps     protocol.ClientCapabilities
 	features features // experimental.agentls
 	trusted  bool     // initializationOptions.workspaceTrusted
@@ -55,22 +73,151 @@ type peer struct {
 // features are the words a client announces in capabilities.experimental.agentls.
 type features struct{ runEvents, approvals, plans, diagnostics, save bool }
 
+// The end of a connection takes these at most, together under the 2 s of
+// CONTRACT §1.
+const (
+	windUpTime = 1300 * time.Millisecond // until all is answered
+	flushTime  = 300 * time.Millisecond  // until the client has taken the answers
+	readerTime = 100 * time.Millisecond  // until the reader has noticed
+)
+
 // New returns a server that is ready to Serve.
-func New(o Options) *Server { panic("skeleton") }
+func New(o Options) *Server {
+	s := &Server{o: o, docs: newDocuments(o.State), route: route, inflight: newInflight()}
+	s.settings = newSettings(s)
+	cfg := config.Default()
+	s.cfg.Store(&cfg)
+	s.runs, s.asks = newRuns(s), newQuestions(s)
+	return s
+}
 
 // Serve speaks LSP on r and w until the peer is gone, exit comes, ctx ends or
 // the client's process dies. Before it returns all runs are cancelled and
-// answered. The returned code is the process's exit code by LSP: 0 after
+// answered, and r and w are closed where they can be, so that no goroutine
+// waits for them. (A read of a stdin that cannot be interrupted ends with the
+// process.) The returned code is the process's exit code by LSP: 0 after
 // shutdown and exit, 1 after exit alone, 0 on EOF.
 func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) (code int, err error) {
-	panic("skeleton")
+	alive, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	s.alive = alive
+	s.wire = newTransport(r, s, s.o.Log)
+	s.conn = jsonrpc2.NewConn(s.wire, jsonrpc2.WithCodec(codec{}))
+	go s.wire.out.write(w) // ends when windUp closes the outbox, or w fails
+	s.background.Go(func() { s.docs.mirror(alive) })
+	// No request reaches jsonrpc2's handler, see transport.
+	s.conn.Go(alive, jsonrpc2.MethodNotFoundHandler)
+
+	select {
+	case <-s.wire.ended:
+	case <-s.wire.out.failed:
+	case <-ctx.Done():
+	}
+	s.windUp(cancel)
+	closeEnd(w)
+	closeEnd(r)
+	select {
+	case <-s.conn.Done():
+	case <-time.After(readerTime):
+	}
+	if err := errors.Join(s.wire.failure(), s.wire.out.failure()); err != nil {
+		return 1, err
+	}
+	return int(s.exitCode.Load()), nil
+}
+
+// windUp cancels everything, and sees to it that every request has its answer
+// and the client a chance to take it.
+func (s *Server) windUp(cancel context.CancelCauseFunc) {
+	s.wire.end(nil)
+	cancel(errGone)
+	ctx, done := context.WithTimeout(context.Background(), windUpTime)
+	defer done()
+	s.runs.close(ctx, errGone)
+	s.inflight.close(ctx, s.wireError("", errGone))
+	s.settle(ctx)
+	flush, done := context.WithTimeout(context.Background(), flushTime)
+	defer done()
+	s.wire.out.close(flush)
+}
+
+// settle waits for the goroutines of requests and of the background, or for
+// ctx: one that is stuck in foreign code must not keep the process.
+func (s *Server) settle(ctx context.Context) {
+	settled := make(chan struct{})
+	go func() { // ends when they do
+		s.requests.Wait()
+		s.background.Wait()
+		close(settled)
+	}()
+	select {
+	case <-settled:
+	case <-ctx.Done():
+		s.o.Log.Warn("work of the connection goes on after its end")
+	}
+}
+
+func closeEnd(end any) {
+	if c, ok := end.(io.Closer); ok {
+		_ = c.Close() // there is nobody to tell
+	}
+}
+
+// exit is LSP's exit notification.
+func (s *Server) exit() {
+	if s.stage != shutDown {
+		s.exitCode.Store(1)
+	}
+	s.wire.end(nil)
+}
+
+// watch ends the connection when the client's process has died. It returns
+// when it did, or with ctx.
+func (s *Server) watch(ctx context.Context, pid int) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if !s.o.Alive(pid) {
+				s.o.Log.Info("the editor's process has died", "pid", pid)
+				s.wire.end(nil)
+				return
+			}
+		}
+	}
 }
 
 // call sends a request to the client and decodes its result (nil: dropped).
-// When ctx ends the client gets $/cancelRequest and call returns the cause.
+// When ctx ends the client gets $/cancelRequest and call returns the cause. An
+// error that the client answers is a [*jsonrpc2.Error].
 func (s *Server) call(ctx context.Context, method string, params, result any) error {
-	panic("skeleton")
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	id, err := s.conn.Call(ctx, method, params, result)
+	if err != nil && ctx.Err() != nil {
+		if n, ok := id.Number(); ok {
+			s.notify("$/cancelRequest", map[string]int64{"id": n})
+		}
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // notify sends a notification. It never blocks.
-func (s *Server) notify(method string, params any) { panic("skeleton") }
+func (s *Server) notify(method string, params any) {
+	var raw []byte
+	var err error
+	if params != nil {
+		raw, err = codec{}.Marshal(params)
+	}
+	if err != nil {
+		s.o.Log.Error("notification cannot be encoded", "method", method, "error", err)
+		return
+	}
+	// Not by way of jsonrpc2, which sends nothing once the input has ended. An
+	// outbox that takes nothing more ends the connection by itself.
+	_ = s.wire.out.put(func(dst []byte) []byte { return jsonrpc2.AppendNotification(dst, method, raw) })
+}

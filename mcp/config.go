@@ -26,14 +26,30 @@ type ServerConfig struct {
 	Protocol         string        // "auto", "legacy" or "modern"
 	EnabledTools     []string      // empty: all
 	DisabledTools    []string
+	// Withheld names variables that InheritEnv must not give on, because a
+	// configured provider reads its key from them.
+	Withheld []string
 	// Fingerprint is the SHA-256 (hex) over folder, file, key and the
 	// unexpanded command, args, cwd, env, url and headers (CONTRACT §8).
 	Fingerprint string
+	// Shown is the definition as it is written, for a person to judge.
+	Shown Definition
 	// Reads names the variables that its fields would read, sorted.
 	Reads []string
 	// Err says why the server cannot start as configured (an unset variable,
 	// naming the field); such a server is listed as failed.
 	Err string
+}
+
+// Definition is what a server's configuration says, unexpanded: what trust is
+// asked for.
+type Definition struct {
+	Command string
+	Args    []string
+	Cwd     string
+	URL     string
+	Env     []string // names
+	Headers []string // names
 }
 
 // Default deadlines of a server.

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"agentls/mcp/workspace"
 )
@@ -39,83 +42,239 @@ type Options struct {
 // Manager owns every MCP server: it starts them, keeps what they offer and
 // routes calls. All methods are safe for concurrent use; those without a
 // context never block on a server.
-type Manager struct{}
+type Manager struct {
+	hub
+	trust    trustStore
+	requests *requests
+	ctx      context.Context // the manager's lifetime; ends by Close
+	cancel   context.CancelCauseFunc
+	wg       sync.WaitGroup // sessions and the event queue
+
+	admitting sync.Mutex // held by admit, before mu
+
+	mu       sync.Mutex
+	closed   bool
+	folder   bool // the workspace folder is trusted
+	sessions map[string]*session
+	asked    map[string]bool // servers, by name and fingerprint, whose trust was asked for
+	order    []*session      // "workspace" first, the rest by name; replaced as a whole
+}
 
 // NewManager returns a manager that serves only "workspace" until Configure.
-func NewManager(o Options) *Manager { panic("skeleton") }
+func NewManager(o Options) *Manager { return newManager(o, defaultTiming()) }
 
-// Configure makes the running servers those of list: starts what is new,
-// restarts what changed, stops what is gone. It returns at once; the servers
-// start beside each other, each with its own deadline.
-func (m *Manager) Configure(list []ServerConfig) { panic("skeleton") }
-
-// TrustFolder says whether the workspace folder is trusted; before that,
-// project servers stay untrusted and cannot be trusted.
-func (m *Manager) TrustFolder(trusted bool) { panic("skeleton") }
+func newManager(o Options, t timing) *Manager {
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	if o.Secrets == nil {
+		o.Secrets = NewSecrets()
+	}
+	m := &Manager{sessions: map[string]*session{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}}
+	m.hub = hub{name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
+		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log)}
+	m.ctx, m.cancel = context.WithCancelCause(context.Background())
+	m.requests = newRequests(m.ctx, t.question)
+	m.wg.Go(func() { m.events.run(m.ctx) }) // ends by Close
+	if o.State != nil {
+		s := newSession(&m.hub, ServerConfig{Name: workspaceName, Source: "built in", Protocol: "legacy"})
+		s.carry = s.carryWorkspace
+		m.sessions[workspaceName] = s
+		m.reorder()
+		s.start(m.ctx, &m.wg, nil)
+	}
+	return m
+}
 
 // Close ends every session and child (EOF 0.5 s, TERM 0.5 s, KILL; whole
 // groups) and waits for every goroutine of the manager.
-func (m *Manager) Close() { panic("skeleton") }
+func (m *Manager) Close() {
+	m.mu.Lock()
+	m.closed = true
+	m.mu.Unlock()
+	m.cancel(errStopped)
+	m.requests.close()
+	m.wg.Wait()
+	m.reaper.close()
+}
 
 // Events gives what happened, to one reader. Like events are merged while the
 // reader is behind; nothing blocks. Closed by Close.
-func (m *Manager) Events() <-chan Event { panic("skeleton") }
+func (m *Manager) Events() <-chan Event { return m.events.out }
 
 // Requests gives what needs a person, to one reader. Closed by Close.
-func (m *Manager) Requests() <-chan Request { panic("skeleton") }
+func (m *Manager) Requests() <-chan Request { return m.requests.out }
+
+// list returns the sessions, "workspace" first, the rest by name.
+func (m *Manager) list() []*session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.order
+}
+
+func (m *Manager) find(server string) (*session, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s := m.sessions[server]; s != nil {
+		return s, nil
+	}
+	return nil, fmt.Errorf("%w: %q", ErrUnknownServer, server)
+}
 
 // Servers returns a snapshot, "workspace" first, the rest by name.
-func (m *Manager) Servers() []ServerInfo { panic("skeleton") }
+func (m *Manager) Servers() []ServerInfo {
+	list := m.list()
+	out := make([]ServerInfo, 0, len(list))
+	for _, s := range list {
+		out = append(out, s.info())
+	}
+	return out
+}
 
 // Tools returns the tools of all ready servers, by server and name.
-func (m *Manager) Tools() []Tool { panic("skeleton") }
+func (m *Manager) Tools() []Tool {
+	var out []Tool
+	for _, s := range m.list() {
+		s.mu.Lock()
+		if s.status == StatusReady {
+			out = append(out, s.tools...)
+		}
+		s.mu.Unlock()
+	}
+	return out
+}
 
 // HasResources reports whether a ready server has the resources capability.
-func (m *Manager) HasResources(server string) bool { panic("skeleton") }
+func (m *Manager) HasResources(server string) bool {
+	s, err := m.find(server)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.status == StatusReady && s.conn.caps.resources
+}
 
 // Resources returns the cached list. Never blocks.
-func (m *Manager) Resources(server string) (ResourceList, error) { panic("skeleton") }
+func (m *Manager) Resources(server string) (ResourceList, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return ResourceList{}, err
+	}
+	return s.cache.list(), nil
+}
 
 // Prompts returns the cached prompts.
 func (m *Manager) Prompts(server string) (prompts []Prompt, stale bool, err error) {
-	panic("skeleton")
+	s, err := m.find(server)
+	if err != nil {
+		return nil, false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts), s.hasPrompts && (s.promptsOld || s.status != StatusReady), nil
 }
 
 // Settle waits until no list refresh that a notification asked for is
 // pending, or ctx ends (the caller gives 500 ms before each model call).
-func (m *Manager) Settle(ctx context.Context) { panic("skeleton") }
+func (m *Manager) Settle(ctx context.Context) {
+	for _, s := range m.list() {
+		s.settle(ctx)
+	}
+}
 
 // WaitStarted waits until no server is starting, or ctx ends, and returns the
 // names of those that still are.
-func (m *Manager) WaitStarted(ctx context.Context) (missing []string) { panic("skeleton") }
+func (m *Manager) WaitStarted(ctx context.Context) (missing []string) {
+	for _, s := range m.list() {
+		if !s.started(ctx) {
+			missing = append(missing, s.cfg.Name)
+		}
+	}
+	return missing
+}
 
 // ListResources fetches a stale list anew, then returns it; when the fetch
 // fails, the old list with Stale set and the error.
 func (m *Manager) ListResources(ctx context.Context, server string) (ResourceList, error) {
-	panic("skeleton")
+	s, err := m.find(server)
+	if err != nil {
+		return ResourceList{}, err
+	}
+	return s.listResources(ctx)
 }
 
 // Read reads a resource. A body that is cached and fresh is not fetched again.
 // URIs are sent byte for byte. A missing one gives ErrUnknownResource.
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
-	panic("skeleton")
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.read(ctx, uri)
 }
 
-// CallTool calls a tool by the server's own name. args is a JSON object.
-// progress may be nil; it is never called after CallTool has returned. The
-// server's configured timeout bounds the call. A cancelled ctx sends
+// CallTool calls a tool by the server's own name. args is a JSON object; none
+// counts as {}. progress may be nil; it is never called after CallTool has
+// returned. The server's configured timeout bounds the call, counted anew from
+// each progress it reports, 15 minutes at most. A cancelled ctx sends
 // notifications/cancelled once and returns at once.
 func (m *Manager) CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
-	panic("skeleton")
+	s, err := m.find(server)
+	if err != nil {
+		return ToolResult{}, err
+	}
+	return s.callTool(ctx, tool, args, progress)
 }
 
 // Restart ends a server's session and starts it anew.
-func (m *Manager) Restart(server string) (ServerInfo, error) { panic("skeleton") }
+func (m *Manager) Restart(server string) (ServerInfo, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return ServerInfo{}, err
+	}
+	if !s.restart() {
+		info := s.info()
+		return info, s.notReady(info.Status, info.Error)
+	}
+	info := s.info()
+	info.Status, info.Error = StatusStarting, ""
+	return info, nil
+}
 
 // Trust stores the user's word about a project server and starts or stops it.
 // A non-empty fingerprint that is no longer the file's gives ErrFingerprint.
 func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerInfo, error) {
-	panic("skeleton")
+	s, err := m.find(server)
+	switch {
+	case err != nil:
+		return ServerInfo{}, err
+	case fingerprint != "" && fingerprint != s.cfg.Fingerprint:
+		return s.info(), fmt.Errorf("%w: %q", ErrFingerprint, server)
+	case !s.cfg.Project:
+		return s.info(), nil
+	case trust && !m.folderTrusted():
+		return s.info(), fmt.Errorf("%w: trust the folder of %q first", ErrUntrustedFolder, server)
+	}
+	if err := m.trust.set(s.cfg, trust); err != nil {
+		return s.info(), fmt.Errorf("cannot remember the trust in %q: %w", server, err)
+	}
+	m.admit()
+	if s, err = m.find(server); err != nil {
+		return ServerInfo{}, err
+	}
+	return s.info(), nil
+}
+
+// snapshots returns what completion needs, "workspace" first, the rest by
+// name. It takes no lock that is held across I/O.
+func (m *Manager) snapshots() []serverSnapshot {
+	list := m.list()
+	out := make([]serverSnapshot, 0, len(list))
+	for _, s := range list {
+		out = append(out, *s.cache.snap.Load())
+	}
+	return out
 }
 
 // Mentions finds the mentions of CONTRACT §6 in user input, in order.

@@ -1,6 +1,10 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // Status is a server's state as the user sees it (CONTRACT §4, mcp.servers).
 type Status string
@@ -34,6 +38,19 @@ type ServerInfo struct {
 	URL         string   `json:"url,omitempty"`
 	Env         []string `json:"env,omitempty"`   // names
 	Reads       []string `json:"reads,omitempty"` // variables its fields would read
+}
+
+// describe tells of a server what its configuration does.
+func describe(c ServerConfig, secrets *Secrets) ServerInfo {
+	i := ServerInfo{Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
+		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: c.Shown.Env}
+	if i.Command == "" && i.URL == "" { // made by hand: what runs is what there is to show
+		i.Command, i.URL, i.Env = secrets.Redact(c.Command), secrets.Redact(c.URL), slices.Sorted(maps.Keys(c.Env))
+		for _, a := range c.Args {
+			i.Args = append(i.Args, secrets.Redact(a))
+		}
+	}
+	return i
 }
 
 // Tool is one tool of a server.

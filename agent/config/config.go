@@ -1,6 +1,7 @@
-// Package config reads agentls' configuration (CONTRACT §2): the user's files,
-// the editor's settings and the project's files, merged into one value.
-// It reads no environment by itself.
+// Package config reads agentls' configuration: the user's files, the editor's
+// settings and the project's files, merged into one value (CONTRACT §2).
+// It reads no environment by itself, and nothing in it fails: what is wrong
+// becomes a [Problem] and the rest still counts.
 package config
 
 import (
@@ -12,57 +13,98 @@ import (
 	"agentls/mcp"
 )
 
-// Source is where the user's part comes from; cmd fills it.
+// Source is where the user's part comes from.
 type Source struct {
 	Dir     string                      // <config>: holds config.json and mcp.json
 	Home    string                      // ${userHome}
 	Getenv  func(string) (string, bool) // as os.LookupEnv
 	Environ []string                    // for ${cmd:…}
-	Secrets *mcp.Secrets                // learns every expanded value
+	Secrets *mcp.Secrets                // learns every expanded value; may be nil
 }
 
 // Request is what the front end adds.
 type Request struct {
-	// Editor holds the editor's settings, weakest first (initializationOptions,
-	// then section agentls); nil and null mean unset.
+	// Editor holds the editor's settings, the weakest first
+	// (initializationOptions, then section agentls); empty and null mean unset.
 	Editor  []json.RawMessage
 	Folders []string // absolute workspace folders
+	// NoCommands leaves ${cmd:…} for a later Load, because a command may take
+	// seconds: what needs one is left out, and Config.Pending is set.
+	NoCommands bool
 }
 
 // Config is the whole configuration in force.
 type Config struct {
-	Provider      Provider // the chosen one, expanded
-	Providers     map[string]Provider
-	Servers       []mcp.ServerConfig
+	Provider      Provider            // the one in force; offline when none is configured
+	Providers     map[string]Provider // all that are configured
+	Servers       []mcp.ServerConfig  // by name
 	Approval      agent.Approval
 	Limits        agent.Limits
 	Notifications string // all, important, off
 	Answers       string // document, message, none
 	Detached      string // auto, always, never
 	Problems      []Problem
+	Pending       bool // a Load without NoCommands gives more
 }
+
+// Offline is the name of the built-in provider.
+const Offline = "offline"
 
 // Provider is one configured model provider.
 type Provider struct {
-	Name          string // the key; "offline" is built in
+	Name          string
 	BaseURL       string
 	APIKey        string
 	Model         string
-	ContextWindow int
+	ContextWindow int // tokens; 0: unknown
 	Headers       map[string]string
 	ExtraBody     map[string]json.RawMessage
 	IdleTimeout   time.Duration
-	// Err says why it cannot be used as configured (unset variable, no model).
+	// Err says why it cannot be used as configured, and what to do.
 	Err string
 }
 
-// Problem is something wrong in a layer; the rest still counts.
+// Problem is something wrong in a layer.
 type Problem struct {
-	File    string // absolute path; empty for the editor's settings
+	File    string // absolute path; empty: the editor's settings
 	Line    int    // 1-based; 0: unknown
 	Path    string // the key's path, such as approval.deny[2]
 	Message string
 }
 
-// Load reads all layers. It fails never: what is wrong is in Problems.
-func Load(ctx context.Context, s Source, r Request) Config { panic("skeleton") }
+func (p Problem) String() string {
+	where := p.File
+	if where == "" {
+		where = "editor settings"
+	}
+	if p.Path != "" {
+		where += ": " + p.Path
+	}
+	return where + ": " + p.Message
+}
+
+// Default returns the configuration of someone who has configured nothing.
+func Default() Config {
+	return Config{
+		Provider:      Provider{Name: Offline},
+		Providers:     map[string]Provider{},
+		Approval:      agent.Approval{Default: "ask", Timeout: 600 * time.Second},
+		Limits:        agent.DefaultLimits(),
+		Notifications: "important",
+		Answers:       "document",
+		Detached:      "auto",
+	}
+}
+
+// Load reads all layers and merges them.
+func Load(ctx context.Context, s Source, r Request) Config {
+	l := &loader{ctx: ctx, source: s, request: r, config: Default(), servers: map[string]mcp.ServerConfig{}}
+	l.user()
+	for _, raw := range r.Editor {
+		l.editor(raw)
+	}
+	for _, f := range r.Folders {
+		l.project(f)
+	}
+	return l.finish()
+}

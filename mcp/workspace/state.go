@@ -2,6 +2,12 @@
 // files, the editor's unsaved buffers and more as resources.
 package workspace
 
+import (
+	"path/filepath"
+	"slices"
+	"sync"
+)
+
 // Folder is one workspace folder.
 type Folder struct {
 	Path string // absolute
@@ -18,28 +24,202 @@ type Document struct {
 	Dirty      bool // differs from what was last opened or saved
 }
 
+// promptLanguage is the language id of prompt buffers: a question is not
+// context for itself.
+const promptLanguage = "agentls"
+
 // State is what the editor told: folders and open texts. lsp writes it, the
 // manager reads it. Safe for concurrent use; every method returns at once.
-type State struct{}
+type State struct {
+	mu       sync.RWMutex
+	folders  []*folder           // replaced as a whole, never changed
+	docs     map[string]Document // by the editor's URI
+	paths    map[string]string   // pathKey → the editor's URI
+	untitled map[string]int      // the editor's URI → n of buffer://untitled/n
+	lastN    int
+	feeds    map[*feed]struct{}
+}
 
 // NewState returns an empty state.
-func NewState() *State { panic("skeleton") }
+func NewState() *State {
+	return &State{
+		docs:     map[string]Document{},
+		paths:    map[string]string{},
+		untitled: map[string]int{},
+		feeds:    map[*feed]struct{}{},
+	}
+}
 
 // SetFolders replaces the folders. A folder that is new is scanned and
-// watched in the background by the server that serves the state.
-func (s *State) SetFolders(f []Folder) { panic("skeleton") }
+// watched in the background by the server that serves the state. A path that
+// is not absolute, or comes twice, is passed over.
+func (s *State) SetFolders(list []Folder) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := map[string]*folder{}
+	for _, f := range s.folders {
+		old[pathKey(f.path)] = f
+	}
+	seen := map[string]bool{}
+	names := map[string]bool{}
+	next := make([]*folder, 0, len(list))
+	for _, f := range list {
+		path := filepath.Clean(f.Path)
+		if !filepath.IsAbs(path) || seen[pathKey(path)] {
+			continue
+		}
+		seen[pathKey(path)] = true
+		next = append(next, newFolder(Folder{Path: path, Name: f.Name}, names, old[pathKey(path)]))
+	}
+	s.folders = next
+	for f := range s.feeds {
+		f.foldersChanged()
+	}
+}
 
 // Folders returns the folders in the editor's order.
-func (s *State) Folders() []Folder { panic("skeleton") }
+func (s *State) Folders() []Folder {
+	var list []Folder
+	for _, f := range s.roots() {
+		list = append(list, Folder{Path: f.path, Name: f.given})
+	}
+	return list
+}
+
+// roots returns the folders; the slice is never written again.
+func (s *State) roots() []*folder {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.folders
+}
 
 // SetDocument stores an open document's text (didOpen, didChange, didSave).
-func (s *State) SetDocument(d Document) { panic("skeleton") }
+func (s *State) SetDocument(d Document) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	was, open := s.docs[d.URI]
+	if open && was.Path != d.Path {
+		s.forget(was)
+		open = false
+	}
+	s.docs[d.URI] = d
+	switch {
+	case d.Path != "":
+		s.paths[pathKey(d.Path)] = d.URI
+	case d.LanguageID == promptLanguage:
+		delete(s.untitled, d.URI)
+	case s.untitled[d.URI] == 0:
+		s.lastN++
+		s.untitled[d.URI] = s.lastN
+	}
+	if !open || was.Text != d.Text {
+		s.tell(d, !open || was.LanguageID != d.LanguageID)
+	}
+}
 
 // CloseDocument forgets the document with the editor's URI.
-func (s *State) CloseDocument(uri string) { panic("skeleton") }
+func (s *State) CloseDocument(uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d, ok := s.docs[uri]; ok {
+		s.forget(d)
+	}
+}
 
-// ByPath returns the open document of a file, if any.
-func (s *State) ByPath(path string) (Document, bool) { panic("skeleton") }
+// forget drops a document; s.mu is held.
+func (s *State) forget(d Document) {
+	s.tell(d, true)
+	delete(s.docs, d.URI)
+	delete(s.untitled, d.URI)
+	if d.Path != "" && s.paths[pathKey(d.Path)] == d.URI {
+		delete(s.paths, pathKey(d.Path))
+	}
+}
 
-// Ignored reports whether a path below a folder is ignored (.gitignore, .git).
-func (s *State) Ignored(path string, dir bool) bool { panic("skeleton") }
+// tell notes a change of a document for every feed; s.mu is held.
+func (s *State) tell(d Document, presence bool) {
+	for f := range s.feeds {
+		f.documentChanged(docKey{path: d.Path, untitled: s.untitled[d.URI]}, presence)
+	}
+}
+
+// ByPath returns the open document of a file, if any. The folder may be
+// spelled as the editor has it or with its symlinks resolved.
+func (s *State) ByPath(path string) (Document, bool) {
+	if d, ok := s.byKey(pathKey(path)); ok {
+		return d, true
+	}
+	f, rel, ok := s.folderOf(path)
+	if !ok {
+		return Document{}, false
+	}
+	if d, ok := s.byKey(pathKey(f.join(rel))); ok {
+		return d, true
+	}
+	return s.byKey(pathKey(filepath.Join(f.ignore.place().real, filepath.FromSlash(rel))))
+}
+
+func (s *State) byKey(key string) (Document, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	uri, ok := s.paths[key]
+	if !ok {
+		return Document{}, false
+	}
+	return s.docs[uri], true
+}
+
+// buffer returns the open document behind buffer://untitled/n.
+func (s *State) buffer(n int) (Document, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for uri, have := range s.untitled {
+		if have == n {
+			return s.docs[uri], true
+		}
+	}
+	return Document{}, false
+}
+
+// open returns the paths of the open files and the numbers of the untitled
+// buffers with their URIs.
+func (s *State) open() (paths []string, untitled map[int]string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	untitled = make(map[int]string, len(s.untitled))
+	for uri, n := range s.untitled {
+		untitled[n] = uri
+	}
+	for _, d := range s.docs {
+		if d.Path != "" {
+			paths = append(paths, d.Path)
+		}
+	}
+	slices.Sort(paths)
+	return paths, untitled
+}
+
+// Ignored reports whether a path below a folder is ignored: by a .gitignore
+// from the repository's top down to it (also by one above the folder), by
+// .git/info/exclude, through an ignored directory above it, or as .git itself.
+// A path outside the folders, or a folder itself, is not. The path is taken as
+// written: resolve symlinks first and ask about both.
+func (s *State) Ignored(path string, dir bool) bool {
+	f, rel, ok := s.folderOf(path)
+	return ok && rel != "" && f.ignore.ignored(rel, dir)
+}
+
+// folderOf finds the innermost folder that holds path and the slash-separated
+// rest; a folder itself has the rest "".
+func (s *State) folderOf(path string) (best *folder, rel string, ok bool) {
+	for _, f := range s.roots() {
+		r, in := within(f.path, path)
+		if !in {
+			r, in = within(f.ignore.place().real, path)
+		}
+		if in && (!ok || len(r) < len(rel)) {
+			best, rel, ok = f, r, true
+		}
+	}
+	return best, rel, ok
+}

@@ -1,0 +1,56 @@
+# `make help` lists the targets.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
+BIN     := bin/agentls
+SERVERS := mcp/mcptest/servers
+
+.PHONY: help setup setup-editors build demo test test-editors lint fmt fuzz bench clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+setup: $(SERVERS)/node_modules/.installed ## install what the tests need (npm, no root)
+
+# npm writes node_modules first, so a mark of our own says that it is whole.
+$(SERVERS)/node_modules/.installed: $(SERVERS)/package-lock.json
+	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund
+	touch $@
+
+setup-editors: ## install the real editors into an ignored folder (apt, as root)
+	bash editors/nvim/test/install.sh
+
+build: ## build bin/agentls
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/agentls
+
+demo: build ## show the main job on the embedded defaults: no key, no network
+	$(BIN) demo
+
+test: setup ## run all tests with the race detector
+	go test -race -shuffle=on ./...
+
+test-editors: build setup-editors ## drive the real editors
+	bash editors/nvim/test/run.sh
+
+lint: ## vet and lint
+	go vet ./...
+	GOOS=windows go vet ./...
+	GOOS=darwin go vet ./...
+	go run $(LINT) run ./...
+
+fmt: ## format
+	go run $(LINT) fmt ./...
+
+FUZZTIME ?= 20s
+fuzz: ## run every fuzz target for FUZZTIME (20s)
+	@set -e; for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
+	  for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | sed 's/func //'); do \
+	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir; done; done
+
+bench: ## run the benchmarks
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean: ## remove what was built and installed
+	rm -rf bin .deps $(SERVERS)/node_modules

@@ -1,0 +1,84 @@
+package agenttest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"agentls/agent"
+)
+
+// Host is a front end that records what it is told. Its zero value has no
+// documents open and denies every question.
+type Host struct {
+	// Answer answers questions; nil: all are denied. It is called beside
+	// itself, as an editor is.
+	Answer func(ctx context.Context, q agent.Question) (agent.Answer, error)
+	// On is called for each event, in order; nil: it is only recorded.
+	On func(agent.Event)
+
+	mu        sync.Mutex
+	documents map[string]string
+	events    []agent.Event
+	questions []agent.Question
+}
+
+// Open gives a file's text as an editor has it; path is absolute.
+func (h *Host) Open(path, text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.documents == nil {
+		h.documents = map[string]string{}
+	}
+	h.documents[path] = text
+}
+
+// Document implements [agent.Host].
+func (h *Host) Document(path string) (text string, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text, ok = h.documents[path]
+	return text, ok
+}
+
+// Ask implements [agent.Host].
+func (h *Host) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	h.mu.Lock()
+	h.questions = append(h.questions, q)
+	h.mu.Unlock()
+	if h.Answer == nil {
+		return agent.Answer{Decision: agent.DecisionDeny}, nil
+	}
+	return h.Answer(ctx, q)
+}
+
+// Emit implements [agent.Host].
+func (h *Host) Emit(e agent.Event) {
+	h.mu.Lock()
+	h.events = append(h.events, e)
+	h.mu.Unlock()
+	if h.On != nil {
+		h.On(e)
+	}
+}
+
+// Events returns what was told so far.
+func (h *Host) Events() []agent.Event {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.events)
+}
+
+// Questions returns what was asked so far.
+func (h *Host) Questions() []agent.Question {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.questions)
+}
+
+// Always is an Answer func that decides the same on every question.
+func Always(d agent.Decision) func(context.Context, agent.Question) (agent.Answer, error) {
+	return func(context.Context, agent.Question) (agent.Answer, error) {
+		return agent.Answer{Decision: d}, nil
+	}
+}

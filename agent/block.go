@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// closing matches what could end a block of ours, as a model reads it: in any
+// case, with white space or invisible characters between.
+var closing = regexp.MustCompile(`(?i)<([\s\p{Z}\p{C}]*/[\s\p{Z}\p{C}]*(?:resource_error|resource|document)\b)`)
+
+// block wraps untrusted text for the model, so that the text cannot end it
+// (CONTRACT §6). attributes are name and value in turn.
+func block(tag, body string, attributes ...string) string {
+	var b strings.Builder
+	b.Grow(len(body) + 200)
+	openTag(&b, tag, attributes)
+	b.WriteString("\n")
+	b.WriteString(escapeBody(body))
+	if !strings.HasSuffix(body, "\n") {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "</%s>", tag)
+	return b.String()
+}
+
+// errorBlock tells why there is no block.
+func errorBlock(reason string, attributes ...string) string {
+	var b strings.Builder
+	openTag(&b, "resource_error", attributes)
+	b.WriteString(html.EscapeString(reason))
+	b.WriteString("</resource_error>")
+	return b.String()
+}
+
+func openTag(b *strings.Builder, tag string, attributes []string) {
+	b.WriteString("<" + tag)
+	for i := 0; i+1 < len(attributes); i += 2 {
+		fmt.Fprintf(b, ` %s="%s"`, attributes[i], escapeAttribute(attributes[i+1]))
+	}
+	b.WriteString(">")
+}
+
+// escapeBody breaks each closing tag in a body by its first character.
+func escapeBody(body string) string {
+	return closing.ReplaceAllString(strings.ToValidUTF8(body, "\uFFFD"), "&lt;$1")
+}
+
+// escapeAttribute makes a value that stays inside its quotes and on its line.
+func escapeAttribute(v string) string {
+	var b strings.Builder
+	for _, r := range html.EscapeString(v) {
+		if unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+			fmt.Fprintf(&b, "&#%d;", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

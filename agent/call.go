@@ -1,0 +1,183 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"agentls/mcp"
+)
+
+// What the model reads of a call that was not run.
+const (
+	notRun         = " Nothing was done."
+	cancelledStart = "The run was cancelled before this call started." + notRun
+	cancelledCall  = "The run was cancelled while this call was running. It may or may not have had an effect."
+)
+
+// callResult is what a call comes to.
+type callResult struct {
+	status Outcome
+	text   string  // for the model; never empty
+	images []Image // likewise
+	by     string  // who decided, for the audit
+	reason string  // why it did not complete, for audit and user
+	began  time.Time
+	took   time.Duration
+}
+
+// pending is a call on its way through the gate.
+type pending struct {
+	id   string
+	tool *tool           // nil: no such tool
+	name string          // the server's own name; what the model wrote where there is no such tool
+	args json.RawMessage // as the person edited them
+}
+
+// call is the one gate that every tool call passes: cancel check, name,
+// arguments, policy, question, call, audit, truncation (DESIGN, "What always
+// holds"). It always gives a result for the model, soon after ctx ended.
+func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res callResult) {
+	p := pending{id: r.callID(c.ID), name: oneLine(c.Name, maxName)}
+	defer func() {
+		if v := recover(); v != nil {
+			a.log.Error("a tool call panicked", "tool", p.name, "panic", v, "stack", string(debug.Stack()))
+			res = failed("policy", "internal error: the call ended unexpectedly")
+		}
+		res = a.conclude(r, p, res)
+	}()
+	args, err := object(c.Arguments)
+	if p.tool = set.byName[c.Name]; p.tool != nil {
+		p.name = p.tool.name
+	}
+	if p.args = args; err != nil {
+		p.args = marshal(ellipsis(c.Arguments, 1000))
+	}
+	r.emitCall(p.event(ToolPending, ""), false)
+	switch {
+	case ctx.Err() != nil:
+		return notStarted("policy")
+	case p.tool == nil:
+		return failed("policy", unknownTool(c.Name, set))
+	case err != nil:
+		return failed("policy", err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
+	}
+	may := a.permit(ctx, r, &p)
+	switch {
+	case !may.granted:
+		return may.callResult
+	case ctx.Err() != nil: // whatever was answered meanwhile (obot-platform/obot#5697)
+		return notStarted(may.by)
+	}
+	r.emitCall(p.event(ToolRunning, ""), false)
+	res = a.execute(ctx, r, p)
+	res.by = may.by
+	if res.reason == "" {
+		res.reason = may.reason
+	}
+	return res
+}
+
+// execute runs a permitted call.
+func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
+	type answer struct {
+		out output
+		err error
+	}
+	e := env{
+		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes,
+		progress: func(m mcp.Progress) {
+			if text := progressText(m); text != "" {
+				r.emitCall(p.event(ToolRunning, a.secrets.Redact(text)), false)
+			}
+		},
+	}
+	began := time.Now()
+	got, ok, err := await(ctx, a, func(ctx context.Context) answer {
+		out, err := p.tool.run(ctx, e, p.args)
+		return answer{out, err}
+	})
+	if err == nil {
+		err = got.err
+	}
+	res := callResult{status: Completed, text: got.out.text, images: got.out.images, began: began, took: time.Since(began)}
+	switch {
+	case !ok:
+		res.status, res.text, res.reason = Unknown, cancelledCall, "did not react to the cancel, outcome unknown"
+	case err != nil && ctx.Err() != nil:
+		res.status, res.text, res.reason = Cancelled, cancelledCall, "cancelled"
+	case err != nil:
+		res.status, res.text, res.reason = Failed, "The call failed: "+a.secrets.Redact(err.Error()), err.Error()
+	case got.out.failed:
+		res.status, res.text, res.reason = Failed, "The tool reports an error:\n"+got.out.text, "the tool reported an error"
+	}
+	return res
+}
+
+// conclude audits a call, tells its end and cuts its text for the model.
+func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
+	if strings.TrimSpace(res.text) == "" {
+		res.text = noOutput
+	}
+	ran := !res.began.IsZero()
+	if !ran {
+		res.began = time.Now()
+	}
+	server := ""
+	if p.tool != nil {
+		server = p.tool.server
+	}
+	entry := AuditEntry{
+		Time: res.began, RunID: r.t.RunID, Session: r.t.Session, Server: server, Tool: p.name, Arguments: p.args,
+		Outcome: res.status, DecidedBy: res.by, Reason: oneLine(res.reason, 300), DurationMS: res.took.Milliseconds(),
+	}
+	a.audit.Write(entry)
+	message := ""
+	if res.status != Completed {
+		message = a.secrets.Redact(entry.Reason)
+	}
+	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
+		ran && server != "" && server != workspaceServer && !p.tool.virtual)
+	r.emitCall(p.event(ToolCallState(res.status), message), true)
+	res.text = truncate(res.text, r.t.Limits.ToolResultBytes)
+	return res
+}
+
+func (p pending) event(state ToolCallState, message string) ToolCallEvent {
+	e := ToolCallEvent{ID: p.id, Tool: p.name, State: state, Arguments: p.args, Message: message}
+	if p.tool != nil {
+		e.Server = p.tool.server
+	}
+	return e
+}
+
+func failed(by, text string) callResult {
+	return callResult{status: Failed, text: text, by: by, reason: text}
+}
+
+func notStarted(by string) callResult {
+	return callResult{status: Cancelled, text: cancelledStart, by: by, reason: "cancelled before it started"}
+}
+
+// unknownTool tells the model which names there are.
+func unknownTool(name string, set toolset) string {
+	text := fmt.Sprintf("There is no tool %q.%s", oneLine(name, 100), notRun)
+	if names := set.names(); len(names) > 0 {
+		text += " Near names: " + strings.Join(nearNames(name, names, 5), ", ") + "."
+	} else {
+		text += " No tools are offered."
+	}
+	return text
+}
+
+// progressText words a server's progress.
+func progressText(m mcp.Progress) string {
+	text := oneLine(m.Message, 200)
+	if m.Total > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", m.Progress, m.Total, text))
+	}
+	return text
+}

@@ -1,0 +1,344 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"agentls/mcp"
+)
+
+// maxFile bounds a configuration file, in bytes.
+const maxFile = 1 << 20
+
+// loader merges the layers as it reads them.
+type loader struct {
+	ctx      context.Context // of one Load
+	source   Source
+	request  Request
+	config   Config
+	provider string // the key that is to be used; empty: none named
+	servers  map[string]mcp.ServerConfig
+}
+
+func (l *loader) problem(p Problem) { l.config.Problems = append(l.config.Problems, p) }
+
+// read parses a file; a missing one is no problem.
+func (l *loader) read(d *document) (node, bool) {
+	d.problem = l.problem
+	f, err := os.Open(d.file)
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})
+		}
+		return node{}, false
+	}
+	defer f.Close()
+	// A device or a pipe would block for ever.
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		l.problem(Problem{File: d.file, Message: "is no regular file"})
+		return node{}, false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})
+		return node{}, false
+	case len(text) > maxFile:
+		l.problem(Problem{File: d.file, Message: fmt.Sprintf("is larger than %d bytes", maxFile)})
+		return node{}, false
+	case len(strings.TrimSpace(string(text))) == 0:
+		return node{}, false
+	}
+	return d.parse(text)
+}
+
+func (l *loader) user() {
+	if l.source.Dir == "" {
+		return
+	}
+	if root, ok := l.read(&document{layer: userLayer, file: filepath.Join(l.source.Dir, "config.json")}); ok {
+		l.whole(root)
+	}
+	if root, ok := l.read(&document{layer: userLayer, file: filepath.Join(l.source.Dir, "mcp.json")}); ok {
+		l.serversOf(root, "mcpServers", "")
+	}
+}
+
+func (l *loader) editor(raw json.RawMessage) {
+	if len(raw) == 0 {
+		return
+	}
+	d := &document{layer: editorLayer, problem: l.problem}
+	if root, ok := d.parse(raw); ok {
+		l.whole(root)
+	}
+}
+
+func (l *loader) project(folder string) {
+	for _, p := range []struct{ file, key string }{
+		{".agentls/config.json", ""},
+		{".mcp.json", "mcpServers"},
+		{".vscode/mcp.json", "servers"},
+	} {
+		d := &document{layer: projectLayer, file: filepath.Join(folder, filepath.FromSlash(p.file)), folder: folder, foreign: p.key != ""}
+		root, ok := l.read(d)
+		if !ok {
+			continue
+		}
+		if p.key == "" {
+			l.whole(root)
+		} else {
+			l.serversOf(root, p.key, folder)
+		}
+	}
+}
+
+// serversOf reads a file that only lists servers.
+func (l *loader) serversOf(root node, key, folder string) {
+	found := false
+	for _, m := range root.members() {
+		if m.key == key {
+			found = true
+			l.mcpServers(m.node, folder)
+		} else if !root.doc.foreign && m.key != "$schema" {
+			m.wrong("unknown key; this file holds %q", key)
+		}
+	}
+	// An object whose servers stand at the top is the usual mistake.
+	if !found && len(root.members()) > 0 {
+		root.wrong("has no %q", key)
+	}
+}
+
+// whole reads a document of our own format.
+func (l *loader) whole(root node) {
+	c := &l.config
+	for _, m := range root.members() {
+		if root.doc.layer == projectLayer && !narrows[m.key] {
+			m.wrong("a project's file cannot set this; it is ignored")
+			continue
+		}
+		switch m.key {
+		case "$schema", "workspaceTrusted": // workspaceTrusted is initialize's
+		case "provider":
+			if s, ok := m.text(); ok {
+				l.provider = s
+			}
+		case "providers":
+			for _, p := range m.members() {
+				c.Providers[p.key] = l.decodeProvider(p)
+			}
+		case "mcpServers":
+			l.mcpServers(m.node, root.doc.folder)
+		case "approval":
+			l.approval(m.node)
+		case "notifications":
+			set(&c.Notifications)(m.choice("all", "important", "off"))
+		case "answers":
+			set(&c.Answers)(m.choice("document", "message", "none"))
+		case "detached":
+			set(&c.Detached)(m.choice("auto", "always", "never"))
+		case "limits":
+			l.limits(m.node)
+		default:
+			m.wrong("unknown key")
+		}
+	}
+}
+
+// narrows are the keys that a project's file may hold: they only take away.
+//
+//nolint:gochecknoglobals // a constant table
+var narrows = map[string]bool{"$schema": true, "mcpServers": true, "approval": true, "answers": true, "notifications": true, "detached": true, "limits": true}
+
+// set stores a value when it was given.
+func set[T any](to *T) func(T, bool) {
+	return func(v T, ok bool) {
+		if ok {
+			*to = v
+		}
+	}
+}
+
+func (l *loader) approval(n node) {
+	a := &l.config.Approval
+	for _, m := range n.members() {
+		project := n.doc.layer == projectLayer
+		switch {
+		case m.key == "ask":
+			a.Ask = append(a.Ask, m.texts()...)
+		case m.key == "deny":
+			a.Deny = append(a.Deny, m.texts()...)
+		case project:
+			m.wrong("a project's file can only add to ask and deny; it is ignored")
+		case m.key == "allow":
+			a.Allow = append(a.Allow, m.texts()...)
+		case m.key == "default":
+			set(&a.Default)(m.choice("ask", "allow", "deny"))
+		case m.key == "timeoutSeconds":
+			if s, ok := m.seconds(); ok {
+				a.Timeout = duration(s)
+			}
+		default:
+			m.wrong("unknown key")
+		}
+	}
+}
+
+func (l *loader) limits(n node) {
+	lim := &l.config.Limits
+	fields := map[string]*int{
+		"steps": &lim.Steps, "tokens": &lim.Tokens, "mentionChars": &lim.MentionChars,
+		"toolResultBytes": &lim.ToolResultBytes, "parallelTools": &lim.ParallelTools,
+	}
+	for _, m := range n.members() {
+		to, known := fields[m.key]
+		if !known {
+			m.wrong("unknown key")
+			continue
+		}
+		v, ok := m.count(1)
+		switch {
+		case !ok:
+		case n.doc.layer == projectLayer && v > *to:
+			m.wrong("a project's file can only lower a limit (%d); it is ignored", *to)
+		default:
+			*to = v
+		}
+	}
+}
+
+func (l *loader) decodeProvider(p member) Provider {
+	out := Provider{Name: p.key, Headers: map[string]string{}, IdleTimeout: 120 * time.Second}
+	x := l.expander(p.doc)
+	field := func(m member, to *string) {
+		if s, ok := m.text(); ok {
+			*to = x.expand(m.path, m.key, s)
+		}
+	}
+	for _, m := range p.members() {
+		switch m.key {
+		case "baseURL":
+			field(m, &out.BaseURL)
+		case "apiKey":
+			field(m, &out.APIKey)
+			l.secret(out.APIKey)
+		case "model":
+			field(m, &out.Model)
+		case "contextWindow":
+			set(&out.ContextWindow)(m.count(1))
+		case "headers":
+			for k, v := range m.textMap() {
+				out.Headers[k] = x.expand(join(m.path, k), k, v)
+			}
+		case "extraBody":
+			out.ExtraBody = rawMembers(m.node)
+		case "idleTimeoutSeconds":
+			if s, ok := m.seconds(); ok {
+				out.IdleTimeout = duration(s)
+			}
+		default:
+			m.wrong("unknown key")
+		}
+	}
+	out.Err = x.err
+	if x.pending {
+		l.config.Pending = true
+	}
+	return out
+}
+
+func rawMembers(n node) map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for _, m := range n.members() {
+		v := m.value.Clone()
+		v.Minimize()
+		out[m.key] = json.RawMessage(v.Pack())
+	}
+	return out
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
+
+func (l *loader) secret(values ...string) {
+	if l.source.Secrets != nil {
+		l.source.Secrets.Add(values...)
+	}
+}
+
+// finish settles what depends on all layers.
+func (l *loader) finish() Config {
+	c := l.config
+	l.config.Provider = l.choose()
+	c.Provider = l.config.Provider
+	for _, name := range slices.Sorted(maps.Keys(l.servers)) {
+		c.Servers = append(c.Servers, l.servers[name])
+	}
+	return c
+}
+
+// choose gives the provider in force: the named one, the only one, the one of
+// the environment's OPENAI_API_KEY, else offline.
+func (l *loader) choose() Provider {
+	names := slices.Sorted(maps.Keys(l.config.Providers))
+	name := l.provider
+	if name == "" && len(names) == 1 {
+		name = names[0]
+	}
+	p, known := l.config.Providers[name]
+	switch {
+	case known:
+	case name == Offline:
+		return Provider{Name: Offline}
+	case name != "":
+		return Provider{Name: name, Err: fmt.Sprintf("the provider %q is not configured; known are %s", name, list(append(names, Offline)))}
+	case len(names) > 1:
+		return Provider{Err: fmt.Sprintf(`several providers are configured and none is chosen; set "provider" to one of %s`, list(names))}
+	default:
+		if p, known = l.fromEnvironment(); !known {
+			return Provider{Name: Offline}
+		}
+	}
+	if p.Err == "" && p.BaseURL == "" {
+		p.Err = fmt.Sprintf("the provider %q has no baseURL; set providers.%s.baseURL", p.Name, p.Name)
+	}
+	if p.Err == "" && p.Model == "" {
+		p.Err = fmt.Sprintf("the provider %q has no model; set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name)
+	}
+	return p
+}
+
+func (l *loader) fromEnvironment() (Provider, bool) {
+	get := func(name string) string { v, _ := l.source.Getenv(name); return v }
+	if l.source.Getenv == nil || get("OPENAI_API_KEY") == "" {
+		return Provider{}, false
+	}
+	p := Provider{Name: "openai", APIKey: get("OPENAI_API_KEY"), BaseURL: get("OPENAI_BASE_URL"), Model: get("OPENAI_MODEL"), IdleTimeout: 120 * time.Second}
+	l.secret(p.APIKey)
+	if p.BaseURL == "" {
+		p.BaseURL = "https://api.openai.com/v1"
+	}
+	if p.Model == "" {
+		p.Err = "OPENAI_API_KEY is set but no model is chosen; set OPENAI_MODEL to one that `agentls doctor` lists"
+	}
+	l.config.Providers[p.Name] = p
+	return p, true
+}
+
+func list(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	return strings.Join(quoted, ", ")
+}

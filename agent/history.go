@@ -1,0 +1,110 @@
+package agent
+
+import "strings"
+
+// What stands in a history where nothing else does: providers refuse empty
+// messages and calls without a result.
+const (
+	noOutput = "(no output)"
+	noResult = "The call was interrupted. Whether it had an effect is unknown."
+)
+
+// repair returns a history that every provider takes, whatever was loaded: a
+// call without a result gets a synthetic one, a result without its call goes,
+// and so do empty messages (charmbracelet/crush#2622). A valid history comes
+// back unchanged, in a slice of its own.
+func repair(history []Message) []Message {
+	out := make([]Message, 0, len(history)+1)
+	for i := 0; i < len(history); i++ {
+		m := history[i]
+		switch m.Role {
+		case User:
+			if strings.TrimSpace(m.Text) != "" || len(m.Images) > 0 {
+				out = append(out, Message{Role: User, Text: m.Text, Images: m.Images})
+			}
+		case Assistant:
+			m = Message{Role: Assistant, Text: m.Text, ToolCalls: validCalls(m.ToolCalls)}
+			if strings.TrimSpace(m.Text) == "" && len(m.ToolCalls) == 0 {
+				continue
+			}
+			out = append(out, m)
+			end := i + 1
+			for end < len(history) && history[end].Role == ToolRole {
+				end++
+			}
+			out = append(out, answers(m.ToolCalls, history[i+1:end])...)
+			i = end - 1
+		}
+		// A system message is no part of a history, a result that stands here
+		// answers no call.
+	}
+	return out
+}
+
+// answers gives each call its result, in the order of the calls.
+func answers(calls []ToolCall, results []Message) []Message {
+	given := make(map[string]string, len(results))
+	for _, m := range results {
+		if _, ok := given[m.ToolCallID]; !ok {
+			given[m.ToolCallID] = m.Text
+		}
+	}
+	out := make([]Message, 0, len(calls))
+	for _, c := range calls {
+		text, ok := given[c.ID]
+		if !ok {
+			text = noResult
+		}
+		if strings.TrimSpace(text) == "" {
+			text = noOutput
+		}
+		out = append(out, Message{Role: ToolRole, ToolCallID: c.ID, Text: text})
+	}
+	return out
+}
+
+// validCalls returns calls as a provider takes them back: unique ids, names of
+// the allowed form, arguments that are a JSON object. What the model wrote
+// wrong it reads in the result (charmbracelet/crush 21a457d5e).
+func validCalls(calls []ToolCall) []ToolCall {
+	var out []ToolCall
+	seen := make(map[string]bool, len(calls))
+	for _, c := range calls {
+		if c.ID == "" || seen[c.ID] {
+			continue
+		}
+		seen[c.ID] = true
+		if !validName(c.Name) {
+			c.Name = shorten(cleanName(c.Name))
+		}
+		args, err := object(c.Arguments)
+		if err != nil {
+			args = []byte("{}")
+		}
+		out = append(out, ToolCall{ID: c.ID, Name: c.Name, Arguments: string(args)})
+	}
+	return out
+}
+
+// withoutImages returns a history whose images are lines that tell of them.
+func withoutImages(history []Message) []Message {
+	out := make([]Message, len(history))
+	for i, m := range history {
+		for _, img := range m.Images {
+			m.Text += "\n" + imageLine(img.MIMEType, decodedLen(img.Data), "not shown: the provider takes no images")
+		}
+		m.Images = nil
+		out[i] = m
+	}
+	return out
+}
+
+// hasImages reports whether any message holds an image.
+func hasImages(history []Message) bool {
+	for _, m := range history {
+		if len(m.Images) > 0 {
+			return true
+		}
+	}
+	return false
+}

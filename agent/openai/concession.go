@@ -1,0 +1,63 @@
+package openai
+
+import "regexp"
+
+// concessions are the parts of a request that some providers refuse. One is
+// made when the provider names it in a refusal, and kept for the calls to come
+// once it helped.
+type concessions struct {
+	noUsage  bool // no stream_options
+	noNull   bool // "" in place of null content beside tool calls
+	noImages bool // a line of text in place of an image
+}
+
+func (c concessions) or(d concessions) concessions {
+	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages}
+}
+
+// refusal is an HTTP status of 300 and above with what the provider said, in
+// lower case.
+type refusal struct {
+	status int
+	text   string
+}
+
+var (
+	namesUsage  = regexp.MustCompile(`stream_options|include_usage`)
+	namesNull   = regexp.MustCompile(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
+	namesImages = regexp.MustCompile(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|at most 0 image|mmproj`)
+)
+
+// concede makes one concession more and reports whether there was one to make.
+func (c *call) concede(r *refusal) bool {
+	client := r.status == 400 || r.status == 422
+	switch {
+	case client && !c.tried.noUsage && namesUsage.MatchString(r.text):
+		c.tried.noUsage = true
+	case (client || r.status == 404 || r.status == 500) && !c.tried.noImages && c.hasImages() && namesImages.MatchString(r.text):
+		c.tried.noImages = true
+	case (client || r.status == 500) && !c.tried.noNull && c.hasNull() && namesNull.MatchString(r.text):
+		c.tried.noNull = true
+	default:
+		return false
+	}
+	return true
+}
+
+func (c *call) hasImages() bool {
+	for _, m := range c.request.Messages {
+		if len(m.MultiContent) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *call) hasNull() bool {
+	for _, m := range c.request.Messages {
+		if m.Content == "" && len(m.ToolCalls) > 0 {
+			return true
+		}
+	}
+	return false
+}

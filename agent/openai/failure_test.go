@@ -1,0 +1,338 @@
+package openai
+
+import (
+	"context"
+	"crypto/tls"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentls/agent"
+)
+
+// What providers answer, word for word where it is known.
+func TestStatusesAndShapes(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		status int
+		body   string
+		kind   agent.ErrorKind
+		says   string
+	}{
+		{"OpenAI key", 401, `{"error":{"message":"Incorrect API key provided: sk-abc***xyz.","type":"invalid_request_error","param":null,"code":"invalid_api_key"}}`, agent.KindAuth, "Incorrect API key"},
+		{"403", 403, `{"error":{"message":"Country not supported","code":"unsupported_country_region_territory"}}`, agent.KindAuth, "Country not supported"},
+		{"403 of a gateway", 403, `<html><head><title>403 Forbidden</title></head><body><h1>403 Forbidden</h1></body></html>`, agent.KindAuth, "(403: 403 Forbidden)"},
+		{"Gemini key", 400, `[{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}]`, agent.KindAuth, "API key not valid"},
+
+		{"OpenAI context", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, agent.KindContext, "9000 tokens"},
+		{"OpenAI context, code alone", 400, `{"error":{"message":"Bad request","code":"context_length_exceeded"}}`, agent.KindContext, ""},
+		{"OpenAI context, new wording", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again."}}`, agent.KindContext, ""},
+		{"llama.cpp context", 400, `{"error":{"code":400,"message":"request (25056 tokens) exceeds the available context size (2048 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":25056,"n_ctx":2048}}`, agent.KindContext, "25056 tokens"},
+		{"llama-cpp-python context", 500, `{"error":{"message":"Requested tokens (5000) exceed context window of 4096","type":"internal_server_error","param":null,"code":null}}`, agent.KindContext, ""},
+		{"vLLM context", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens in the messages, Please reduce the length of the messages.","type":"BadRequestError","param":null,"code":400}`, agent.KindContext, ""},
+		{"vLLM context, newer", 400, `{"error":{"message":"The decoder prompt (length 5000) is longer than the maximum model length of 4096.","type":"BadRequestError","code":400}}`, agent.KindContext, ""},
+		{"SGLang context", 400, `{"object":"error","message":"The input (5000 tokens) is longer than the model's context length (4096 tokens).","code":400}`, agent.KindContext, ""},
+		{"Ollama context", 400, `{"error":{"message":"input length exceeds the context length","type":"api_error"}}`, agent.KindContext, ""},
+		{"Ollama cloud context", 400, `{"error":"prompt too long; exceeded max context length by 1000 tokens"}`, agent.KindContext, ""},
+		{"LM Studio context", 400, `{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens."}`, agent.KindContext, ""},
+		{"LM Studio context, other", 400, `{"error":"The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length"}`, agent.KindContext, ""},
+		{"Anthropic context", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`, agent.KindContext, "213462"},
+		{"Anthropic context with the answer", 400, "{\"error\":{\"message\":\"input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000\"}}", agent.KindContext, ""},
+		{"Gemini context", 400, `[{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}]`, agent.KindContext, ""},
+		{"Mistral context", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_error","code":"3051"}`, agent.KindContext, ""},
+		{"xAI context", 400, `{"error":"This model's maximum prompt length is 131072 but the request contains 537812 tokens."}`, agent.KindContext, ""},
+		{"TGI context", 422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens\",\"error_type\":\"validation\"}", agent.KindContext, ""},
+		{"Groq size", 413, `{"error":{"message":"Request too large for model in organization on tokens per minute (TPM): Limit 6000, Requested 9000","type":"tokens","code":"rate_limit_exceeded"}}`, agent.KindContext, ""},
+		{"OpenAI size", 429, `{"error":{"message":"Request too large for gpt-4 on tokens per min (TPM): Limit 10000, Requested 12000.","type":"tokens","code":"rate_limit_exceeded"}}`, agent.KindContext, ""},
+		{"nginx size", 413, `<html><head><title>413 Request Entity Too Large</title></head></html>`, agent.KindContext, ""},
+
+		{"OpenAI rate", 429, `{"error":{"message":"Rate limit reached for gpt-4 in organization org-x on tokens per min (TPM): Limit 10000, Used 9999, Requested 500.","type":"tokens","code":"rate_limit_exceeded"}}`, agent.KindRateLimit, ""},
+		{"many tokens a minute", 429, `{"error":{"message":"Too many tokens per minute"}}`, agent.KindRateLimit, ""},
+		{"no balance", 402, `{"error":{"message":"Insufficient Balance","type":"unknown_error"}}`, agent.KindRateLimit, "billing"},
+
+		{"no model, OpenAI", 404, `{"error":{"message":"The model 'm' does not exist or you do not have access to it.","code":"model_not_found"}}`, agent.KindConfig, "has no model"},
+		{"no model, Ollama", 404, `{"error":{"message":"model \"m\" not found, try pulling it first","type":"api_error"}}`, agent.KindConfig, "try pulling it"},
+		{"no model, vLLM", 404, `{"object":"error","message":"The model 'm' does not exist.","type":"NotFoundError","code":404}`, agent.KindConfig, "has no model"},
+		{"no model, OpenRouter", 400, `{"error":{"message":"m is not a valid model ID: unknown model","code":400}}`, agent.KindConfig, "has no model"},
+		{"no route", 404, `404 page not found`, agent.KindConfig, "/v1"},
+		{"FastAPI route", 404, `{"detail":"Not Found"}`, agent.KindConfig, "Not Found"},
+		{"no tools, Ollama", 400, `{"error":{"message":"registry.ollama.ai/library/gemma:2b does not support tools","type":"api_error"}}`, agent.KindConfig, "takes no tools"},
+		{"no tools, vLLM", 400, `{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set","code":400}`, agent.KindConfig, "takes no tools"},
+		{"no tools, llama.cpp", 500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, agent.KindConfig, "takes no tools"},
+
+		{"FastAPI detail", 422, `{"detail":[{"type":"missing","loc":["body","messages",0,"role"],"msg":"Field required"}]}`, agent.KindProvider, "Field required"},
+		{"Cloudflare", 500, `{"success":false,"errors":[{"code":7003,"message":"Could not route"}],"result":null}`, agent.KindProvider, "Could not route"},
+		{"a timeout of a proxy is no overflow", 504, `{"error":"request timeout exceeded (context deadline exceeded)"}`, agent.KindProvider, "deadline"},
+		{"OpenRouter raw", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"bad schema\"}}","provider_name":"x"}}}`, agent.KindProvider, "Provider returned error: bad schema"},
+		{"list of messages", 400, `{"error":{"message":["one","two"]}}`, agent.KindProvider, "one: two"},
+		{"nothing", 502, ``, agent.KindProvider, "(502 Bad Gateway)"},
+		{"control characters", 500, "\x1b[31mred\u202e\r\nalert](command:x)", agent.KindProvider, "(500: [31mred alert"},
+		{"deep", 500, strings.Repeat(`{"error":`, 50) + `"x"` + strings.Repeat(`}`, 50), agent.KindProvider, "500"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(c.status)
+				_, _ = w.Write([]byte(c.body))
+			})
+			_, err := l.Complete(t.Context(), prompt, nil)
+			pe := providerError(t, err)
+			if pe.Kind != c.kind {
+				t.Errorf("kind %s, want %s: %s", pe.Kind, c.kind, pe.Message)
+			}
+			for _, part := range []string{l.url.Host, `"m"`, c.says} {
+				if !strings.Contains(pe.Message, part) {
+					t.Errorf("message %q lacks %q", pe.Message, part)
+				}
+			}
+			if strings.ContainsAny(pe.Message, "\n\r\x1b\u202e") {
+				t.Errorf("message %q", pe.Message)
+			}
+		})
+	}
+}
+
+func TestNoKeyIsSaidAsSuch(t *testing.T) {
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401) }, func(o *Options) { o.APIKey = "" })
+	_, err := l.Complete(t.Context(), prompt, nil)
+	if pe := providerError(t, err); pe.Kind != agent.KindAuth || !strings.Contains(pe.Message, "wants a key") {
+		t.Errorf("%s: %s", pe.Kind, pe.Message)
+	}
+}
+
+func TestSecretsAreInNoErrorAndNoLog(t *testing.T) {
+	secrets := []string{"sk-test-secret-0123456789", "header-secret-1", "Bearer inner-secret-1", "inner-secret-1", "known-elsewhere", "url-password-1"}
+	said := strings.Join(secrets, " and ")
+	var log strings.Builder
+	change := func(o *Options) {
+		o.Headers = map[string]string{"X-Key": "header-secret-1", "X-Other": "Bearer inner-secret-1"}
+		o.BaseURL = strings.Replace(o.BaseURL, "http://", "http://user:url-password-1@", 1)
+		o.Redact = func(s string) string { return strings.ReplaceAll(s, "known-elsewhere", "[redacted]") }
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	}
+	for name, h := range map[string]http.HandlerFunc{
+		"status": func(w http.ResponseWriter, r *http.Request) { http.Error(w, said, 500) },
+		"400":    func(w http.ResponseWriter, r *http.Request) { http.Error(w, said, 400) },
+		"event":  func(w http.ResponseWriter, r *http.Request) { say(w, hello, `{"error":{"message":"`+said+`"}}`) },
+		"page":   func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte("<p>" + said)) },
+		"chunk":  func(w http.ResponseWriter, r *http.Request) { say(w, hello, said) },
+	} {
+		l := serve(t, h, change)
+		_, err := l.Complete(t.Context(), prompt, nil)
+		pe := providerError(t, err)
+		all := pe.Message + log.String()
+		if pe.Err != nil {
+			all += pe.Err.Error()
+		}
+		for _, s := range secrets {
+			if strings.Contains(all, s) {
+				t.Errorf("%s: %q is in %q", name, s, all)
+			}
+		}
+		if !strings.Contains(all, "[redacted]") {
+			t.Errorf("%s: nothing was redacted in %q", name, all)
+		}
+	}
+	if !strings.Contains(log.String(), "trying again") {
+		t.Errorf("log %q", log.String())
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = closed.Close()
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {}))
+	defer plain.Close()
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { t.Error("asked") }))
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo)
+	secure.StartTLS()
+	defer secure.Close()
+	hangUp := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
+	defer hangUp.Close()
+	for _, c := range []struct {
+		name, base, says string
+		kind             agent.ErrorKind
+		again            bool
+	}{
+		{"refused", "http://" + closed.Addr().String(), "refused", agent.KindNetwork, true},
+		{"no such host", "http://nowhere.invalid/v1", "nowhere.invalid", agent.KindNetwork, true},
+		{"certificate", secure.URL, "TLS certificate", agent.KindNetwork, false},
+		{"http, not https", strings.Replace(plain.URL, "http:", "https:", 1), "speaks http, not https", agent.KindConfig, false},
+		{"hang-up", hangUp.URL, "connection closed", agent.KindNetwork, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l, err := New(Options{BaseURL: c.base, Model: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			l.limits.wait = 1
+			_, err = l.Complete(t.Context(), prompt, nil)
+			pe := providerError(t, err)
+			if pe.Kind != c.kind || pe.Retryable != c.again || !strings.Contains(pe.Message, c.says) || !strings.Contains(pe.Message, l.url.Host) {
+				t.Errorf("%s, retryable %v: %s", pe.Kind, pe.Retryable, pe.Message)
+			}
+		})
+	}
+}
+
+func TestConnectionLostMidStream(t *testing.T) {
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		say(w, hello)
+		panic(http.ErrAbortHandler)
+	})
+	r, err := l.Complete(t.Context(), prompt, nil)
+	if pe := providerError(t, err); pe.Kind != agent.KindNetwork || !pe.Retryable || r.Text != "Hello " {
+		t.Errorf("%s: %s, text %q", pe.Kind, pe.Message, r.Text)
+	}
+}
+
+func TestHTTP2(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor != 2 {
+			t.Errorf("spoke %s", r.Proto)
+		}
+		answerHello(w)
+	}))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	l, err := New(Options{BaseURL: srv.URL, Model: "m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	l.client.Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: srv.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	if r, err := l.Complete(t.Context(), prompt, nil); err != nil || r.Text != "Hello there" {
+		t.Errorf("%q, %v", r.Text, err)
+	}
+}
+
+func TestRedirectsStayAtTheOrigin(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t.Errorf("the other origin was asked, Authorization %q", r.Header.Get("Authorization"))
+	}))
+	defer other.Close()
+	for _, c := range []struct {
+		name   string
+		status int
+		to     string
+		ok     bool
+	}{
+		{"307 within", 307, "/v2/chat/completions", true},
+		{"308 within", 308, "/v2/chat/completions", true},
+		{"302 within makes a GET of it", 302, "/v2/chat/completions", false},
+		{"307 elsewhere", 307, other.URL + "/v1/chat/completions", false},
+		{"301 elsewhere", 301, other.URL, false},
+		{"in a circle", 307, "/v1/chat/completions", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/v2/chat/completions" {
+					if s := readSent(t, r); s.Model != "m" || r.Method != "POST" {
+						t.Errorf("%s of %v", r.Method, s)
+					}
+					answerHello(w)
+					return
+				}
+				w.Header().Set("Location", c.to)
+				w.WriteHeader(c.status)
+			})
+			_, err := l.Complete(t.Context(), prompt, nil)
+			if c.ok {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			if pe := providerError(t, err); pe.Kind != agent.KindConfig || !strings.Contains(pe.Message, c.to) {
+				t.Errorf("%s: %s", pe.Kind, pe.Message)
+			}
+		})
+	}
+}
+
+// ravitemer/mcphub.nvim#87, charmbracelet/crush#2065: the proxy of the
+// environment broke loopback, or was not used at all. net/http reads the
+// environment once, so the test runs itself again with the proxy set.
+func TestProxyIsUsedButNotForLoopback(t *testing.T) {
+	if os.Getenv("HTTP_PROXY") != "" && os.Getenv("AGENTLS_TEST_LOOPBACK") != "" {
+		for _, base := range []string{os.Getenv("AGENTLS_TEST_LOOPBACK"), strings.Replace(os.Getenv("AGENTLS_TEST_LOOPBACK"), "127.0.0.1", "localhost", 1), "http://provider.invalid/v1"} {
+			l, err := New(Options{BaseURL: base, Model: "m"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r, err := l.Complete(t.Context(), prompt, nil); err != nil || r.Text != "Hello there" {
+				t.Errorf("%s: %q, %v", base, r.Text, err)
+			}
+			l.Close()
+		}
+		return
+	}
+	var proxied, direct []string
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxied = append(proxied, r.URL.Host)
+		answerHello(w)
+	}))
+	defer proxy.Close()
+	loopback := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		direct = append(direct, r.Host)
+		answerHello(w)
+	}))
+	defer loopback.Close()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestProxyIsUsedButNotForLoopback$")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(kv string) bool {
+		return strings.HasPrefix(strings.ToUpper(kv), "NO_PROXY=") || strings.HasPrefix(kv, "http_proxy=")
+	}), "HTTP_PROXY="+proxy.URL, "AGENTLS_TEST_LOOPBACK="+loopback.URL+"/v1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if !slices.Equal(proxied, []string{"provider.invalid"}) || len(direct) != 2 {
+		t.Errorf("through the proxy %v, directly %v", proxied, direct)
+	}
+}
+
+func TestModels(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"object":"list","data":[{"id":"b","created":1.5},{"id":"a"},{"id":"a"},{"object":"model"},null]}`: "a b",
+		`{"models":[{"name":"x:7b","model":"x:7b"},{"name":"y"}]}`:                                          "x:7b y",
+		`{"models":[],"data":[{"id":"z"}]}`:                                                                 "z",
+		`[{"id":"q"}]`:                                                                                      "q",
+		`["one","two"]`:                                                                                     "one two",
+		`{"data":[]}`:                                                                                       "",
+	} {
+		l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			if r.Method != "GET" || r.URL.Path != "/v1/models" || r.Header.Get("Authorization") == "" {
+				t.Errorf("%s %s", r.Method, r.URL)
+			}
+			_, _ = w.Write([]byte(body))
+		})
+		if names, err := l.Models(t.Context()); err != nil || strings.Join(names, " ") != want {
+			t.Errorf("%s: %v, %v", body, names, err)
+		}
+	}
+	for body, kind := range map[string]agent.ErrorKind{`<html>hi</html>`: agent.KindProvider, `{"ok":true}`: agent.KindProvider, ``: agent.KindProvider} {
+		l := serve(t, func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(body)) }, func(o *Options) { o.Model = "" })
+		_, err := l.Models(t.Context())
+		if pe := providerError(t, err); pe.Kind != kind || strings.Contains(pe.Message, `""`) {
+			t.Errorf("%q: %s: %s", body, pe.Kind, pe.Message)
+		}
+	}
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401) })
+	if _, err := l.Models(t.Context()); providerError(t, err).Kind != agent.KindAuth {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	l = serve(t, func(w http.ResponseWriter, r *http.Request) { cancel(errStop); <-r.Context().Done() })
+	if _, err := l.Models(ctx); err != errStop {
+		t.Error(err)
+	}
+}

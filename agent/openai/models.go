@@ -1,0 +1,84 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// modelsTimeout bounds the asking for a list.
+const modelsTimeout = 15 * time.Second
+
+// Models lists what the provider offers (GET /models), sorted. Lists in the
+// shapes of OpenAI, Ollama and Together are read; entries without a name are
+// passed over. It is not tried again. Errors are as of Complete.
+func (l *LLM) Models(ctx context.Context) ([]string, error) {
+	tctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	req, err := http.NewRequestWithContext(tctx, http.MethodGet, l.endpoint("/models"), nil)
+	if err != nil {
+		return nil, l.failures.config("the provider's baseURL %s cannot be used (%v)", l.failures.base, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	l.header(req.Header)
+	id := newIdle(min(l.o.IdleTimeout, modelsTimeout), cancel)
+	resp, err := l.do(req, id)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, l.failures.unreachable(tctx, err)
+	}
+	if resp.StatusCode >= 300 {
+		return nil, l.failures.status(resp.StatusCode, l.readError(resp, id))
+	}
+	data, err := io.ReadAll(io.LimitReader(&idleReader{r: resp.Body, idle: id}, int64(l.limits.event)))
+	_ = resp.Body.Close()
+	switch names, ok := modelNames(data); {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case err != nil:
+		return nil, l.failures.unreachable(tctx, err)
+	case !ok:
+		return nil, l.failures.garbage(resp, "no list of models", data)
+	default:
+		return names, nil
+	}
+}
+
+// modelNames reads a list of models; ok is false when data is none.
+func modelNames(data []byte) (names []string, ok bool) {
+	var list []json.RawMessage
+	if json.Unmarshal(data, &list) != nil {
+		var o struct {
+			Data   []json.RawMessage `json:"data"`
+			Models []json.RawMessage `json:"models"`
+		}
+		if json.Unmarshal(data, &o) != nil || o.Data == nil && o.Models == nil {
+			return nil, false
+		}
+		list = o.Data
+		if len(list) == 0 {
+			list = o.Models
+		}
+	}
+	for _, raw := range list {
+		var m struct{ ID, Name, Model json.RawMessage }
+		name := text(raw)
+		if name == "" && json.Unmarshal(raw, &m) == nil {
+			for _, f := range []json.RawMessage{m.ID, m.Model, m.Name} {
+				if name == "" {
+					name = text(f)
+				}
+			}
+		}
+		if name != "" {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names), true
+}

@@ -1,0 +1,121 @@
+package openai
+
+import (
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"agentls/agent"
+)
+
+// overflow matches how providers say that a conversation is too long: OpenAI,
+// Azure, llama.cpp, llama-cpp-python, vLLM, SGLang, TGI, Ollama, LM Studio,
+// Anthropic, Gemini, Mistral, xAI, Groq, Cohere, in lower case.
+var overflow = regexp.MustCompile(strings.Join([]string{
+	`context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|request_too_large`,
+	`maximum (context|prompt|model|input) length|max(imum)?_(context|model|prompt)_len`,
+	`(exceed|overflow|greater than|longer than|larger than|too (long|large|big) for|outside)[^.]{0,60}context[ _]?(length|window|size|limit)`,
+	`context[ _](length|window|size|limit)[^.]{0,40}(exceed|overflow|full|too small)`,
+	`(prompt|input|conversation|request) (is |was )?too (long|large)`,
+	`reduce the length of|shorten (the|your) (input|prompt|messages)`,
+	`(input|prompt|request(ed)?) token[^.]{0,60}exceed|exceed(s|ed)? (the )?(model )?(maximum number of |max(imum)? |model )?(input )?token`,
+	`too many (input |prompt )?tokens|context the overflows`,
+	`too large for model with`,
+	`inputs?.? tokens? \+ .{0,40}must be <=`,
+}, "|"))
+
+var (
+	limited  = regexp.MustCompile(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
+	spent    = regexp.MustCompile(`insufficient_quota|insufficient (balance|credit|funds)|billing|exceeded your current quota|payment required`)
+	keyWrong = regexp.MustCompile(`authentication_error|invalid_api_key|incorrect api key|invalid api key|api key not valid|unauthorized|permission_error|permission_denied`)
+	noModel  = regexp.MustCompile(`model_not_found|model .{0,200}(not found|does not exist|not exist|not supported|is not available)|(unknown|invalid|no such|unsupported) model|no model`)
+	noTools  = regexp.MustCompile(`(not support|unsupported|without support for)[^.]{0,40}\btool|\btool(s| use| calling)?\b[^.]{0,40}(not supported|unsupported|requires --jinja)|enable-auto-tool-choice`)
+	overrun  = regexp.MustCompile(`overloaded|server_error|internal_error|internal server error|unavailable|timeout|timed out|temporarily|try again|bad gateway`)
+	tooBig   = regexp.MustCompile(`request too large`)
+)
+
+// told is the error that a provider reports inside an answer.
+func (f failures) told(e *apiError) *agent.ProviderError { return f.status(e.Status, e) }
+
+// status turns an HTTP status (0: none) and what the provider said into an
+// error of ours.
+func (f failures) status(code int, e *apiError) *agent.ProviderError {
+	said, why := f.quote(code, e.words()), e.text()
+	switch {
+	case code != 401 && code != 403 && code != 404 && f.overflows(code, why):
+		return f.context(said)
+	case spent.MatchString(why) && e.Wait == 0, code == 402:
+		return f.make(agent.KindRateLimit, false, nil, "the account at %s has no quota left%s%s: check its plan and billing", f.host, f.asked, said)
+	case code == 429, code != 401 && code != 403 && limited.MatchString(why):
+		return f.rate(e.Wait, said)
+	case code == 401, code == 403, keyWrong.MatchString(why):
+		return f.auth(code, said)
+	case code >= 300 && code < 400:
+		return f.config("%s redirects the request%s to another place%s: set the provider's baseURL to that", f.host, f.asked, said)
+	case noTools.MatchString(why):
+		return f.config("model %q at %s takes no tools%s: choose a model that can call tools, or start its server with tool calling on", f.model, f.host, said)
+	case noModel.MatchString(why):
+		return f.config("%s has no model %q%s: set the provider's model to one of its list", f.host, f.model, said)
+	case code == 404, code == 405, code == 410:
+		return f.config("%s does not answer there%s%s: check the provider's baseURL (%s; most end in /v1) and its model", f.host, f.asked, said, f.base)
+	}
+	return f.other(code, why, said)
+}
+
+func (f failures) overflows(code int, why string) bool {
+	if tooBig.MatchString(why) {
+		return true // also where it counts tokens a minute: less is what helps
+	}
+	return code != 429 && !limited.MatchString(why) && (code == 413 || overflow.MatchString(why))
+}
+
+func (f failures) context(said string) *agent.ProviderError {
+	window := ""
+	if f.window > 0 {
+		window = " (contextWindow is set to " + strconv.Itoa(f.window) + ")"
+	}
+	return f.make(agent.KindContext, false, nil, "the conversation does not fit into the context window of model %q at %s%s%s: mention less, start a new session, or use a model with a larger window", f.model, f.host, said, window)
+}
+
+func (f failures) rate(wait time.Duration, said string) *agent.ProviderError {
+	if wait > 0 {
+		return f.make(agent.KindRateLimit, true, nil, "%s limits the rate of requests%s%s and asks to wait %s: try again then", f.host, f.asked, said, wait.Round(time.Second))
+	}
+	return f.make(agent.KindRateLimit, true, nil, "%s limits the rate of requests%s%s: try again in a while", f.host, f.asked, said)
+}
+
+func (f failures) auth(code int, said string) *agent.ProviderError {
+	switch {
+	case !f.hasKey:
+		return f.make(agent.KindAuth, false, nil, "%s wants a key%s%s: set the provider's apiKey", f.host, f.asked, said)
+	case code == 403:
+		return f.make(agent.KindAuth, false, nil, "%s does not let this key in%s%s: check what the provider's apiKey may use", f.host, f.asked, said)
+	}
+	return f.make(agent.KindAuth, false, nil, "%s refuses the key%s%s: check the provider's apiKey", f.host, f.asked, said)
+}
+
+// other is an error of no kind that a user could mend by a setting.
+func (f failures) other(code int, why, said string) *agent.ProviderError {
+	again := code == 408 || code == 409 || code >= 500 && code != 501 && code != 505 || code == 0 && overrun.MatchString(why)
+	if again {
+		return f.make(agent.KindProvider, true, nil, "%s failed to answer%s%s: try again in a while", f.host, f.asked, said)
+	}
+	return f.provider("%s refuses the request%s%s: see what it says, and the provider's extraBody and model", f.host, f.asked, said)
+}
+
+// retryAfter reads how long a response asks to wait; 0: it does not.
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return seconds(ms / 1000)
+	}
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	if s, err := strconv.ParseFloat(v, 64); err == nil {
+		return seconds(s)
+	}
+	if t, err := http.ParseTime(v); err == nil {
+		return seconds(t.Sub(now).Seconds())
+	}
+	return 0
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// defaultTimeout is how long a question stays open where nothing is configured.
+const defaultTimeout = 600 * time.Second
+
+// maxAsked is how often one call is asked about anew because its tool's
+// definition changed under the question.
+const maxAsked = 3
+
+// permit is whether a call may run; the result says why not.
+type permit struct {
+	granted bool
+	callResult
+}
+
+func granted(by, reason string) permit {
+	return permit{true, callResult{by: by, reason: reason}}
+}
+
+// permit decides about a call, by the rules or by a person, whose edited
+// arguments it leaves in p.
+func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
+	changed := false // under a question that was already answered
+	for range maxAsked {
+		p.tool, _ = a.current(p.tool) // a tool that is gone fails in its call
+		shown := p.tool.definition
+		v := a.decide(r, p.tool, p.args)
+		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", v.reason)
+		switch v.action {
+		case actionAllow:
+			return granted(v.by, v.reason)
+		case actionDeny:
+			return denied(v)
+		}
+		v.changed = v.changed || changed
+		answer, err := r.t.Host.Ask(ctx, a.question(r, *p, v))
+		switch {
+		case ctx.Err() != nil:
+			return permit{callResult: notStarted("policy")}
+		case err != nil:
+			return rejected(Answer{By: "policy", Reason: "the question could not be put: " + err.Error()})
+		case !answer.allows():
+			return rejected(answer)
+		}
+		if refusal, ok := a.edit(r, p, answer); !ok {
+			return refusal
+		}
+		if now, ok := a.current(p.tool); ok && now.definition != shown {
+			changed = true // what was allowed is not what would run
+			continue
+		}
+		a.keep(r, p.tool, v, answer.Decision)
+		return granted(decidedBy(answer), string(answer.Decision))
+	}
+	return rejected(Answer{By: "policy", Reason: "the tool's definition changed each time it was asked about"})
+}
+
+// edit takes edited arguments through the gate again.
+func (a *Agent) edit(r *run, p *pending, answer Answer) (refusal permit, ok bool) {
+	if answer.Arguments == nil || bytes.Equal(answer.Arguments, p.args) {
+		return permit{}, true
+	}
+	args, err := object(string(answer.Arguments))
+	if err != nil {
+		answer.Reason = "the edited arguments cannot be used: " + err.Error()
+		return rejected(answer), false
+	}
+	p.args = args
+	if v := a.decide(r, p.tool, args); v.action == actionDeny {
+		return denied(v), false
+	}
+	return permit{}, true
+}
+
+// question words what a person is asked.
+func (a *Agent) question(r *run, p pending, v verdict) Question {
+	q := Question{
+		ID: randomID(), Kind: "tool", RunID: r.t.RunID, Session: r.t.Session, Server: p.tool.server, Tool: p.name,
+		Description: p.tool.description, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
+		Timeout: r.t.Approval.Timeout,
+	}
+	if q.Timeout <= 0 {
+		q.Timeout = defaultTimeout
+	}
+	if v.changed {
+		q.Reason = "the tool's definition changed since it was allowed"
+	}
+	t, args := p.tool, p.args
+	q.Recheck = func() (Answer, bool) {
+		now, _ := a.current(t)
+		if now.definition != t.definition {
+			return Answer{}, false // it will be asked about as it is now
+		}
+		switch v := a.decide(r, t, args); v.action {
+		case actionAllow:
+			return Answer{Decision: DecisionOnce, By: v.by, Reason: v.reason}, true
+		case actionDeny:
+			return Answer{Decision: DecisionDeny, By: v.by, Reason: v.reason}, true
+		}
+		return Answer{}, false
+	}
+	return q
+}
+
+func (a Answer) allows() bool {
+	return a.Decision == DecisionOnce || a.Decision == DecisionSession || a.Decision == DecisionAlways
+}
+
+func decidedBy(answer Answer) string {
+	if answer.By == "" {
+		return "user"
+	}
+	return answer.By
+}
+
+// denied is the refusal of a rule.
+func denied(v verdict) permit {
+	return permit{callResult: callResult{
+		status: Denied, by: v.by, reason: v.reason,
+		text: "This call is not allowed: " + v.reason + "." + notRun + " Do not try it in another way; go on without it or say what is needed.",
+	}}
+}
+
+// rejected is the refusal of a person, of a dismissal or of the deadline; or of
+// a rule that was found when a waiting question was looked at again.
+func rejected(answer Answer) permit {
+	by := decidedBy(answer)
+	if strings.HasPrefix(by, "rule:") {
+		return denied(verdict{by: by, reason: answer.Reason})
+	}
+	text := "The user rejected this call"
+	if by == "policy" {
+		text = "This call was rejected"
+	}
+	if reason := strings.TrimSpace(answer.Reason); reason != "" {
+		text += ": " + ellipsis(reason, 2000)
+	}
+	return permit{callResult: callResult{
+		status: Rejected, by: by, reason: answer.Reason,
+		text: strings.TrimRight(text, ".") + "." + notRun + " Do not repeat it unchanged; other calls are not concerned.",
+	}}
+}
+
+// randomID is 128 random bits in hex: what waits for an answer cannot be
+// guessed.
+func randomID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// keep remembers an answer for as long as the person said.
+func (a *Agent) keep(r *run, t *tool, v verdict, d Decision) {
+	switch d {
+	case DecisionSession:
+		r.s.allow(v.covers, t.definition)
+	case DecisionAlways:
+		r.s.allow(v.covers, t.definition) // holds also where the file cannot be written
+		if err := a.remember.store(v.covers, t.definition); err != nil {
+			a.log.Warn("an approval could not be kept for always", "tool", t.name, "server", t.server, "error", err)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+//go:build unix
+
+package agent
+
+import (
+	"syscall"
+	"testing"
+)
+
+func makePipe(t *testing.T, path string) {
+	t.Helper()
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

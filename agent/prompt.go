@@ -1,0 +1,69 @@
+package agent
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentls/mcp"
+)
+
+// prompts is the wording that the model sees.
+//
+//go:embed prompts/*.md
+var prompts embed.FS
+
+// prompt returns an embedded text.
+func prompt(name string) string {
+	data, err := prompts.ReadFile("prompts/" + name)
+	if err != nil {
+		panic(err) // a file that was not embedded
+	}
+	return strings.TrimSpace(string(data))
+}
+
+// builtins are the tools that are made here (CONTRACT §11).
+func builtins() []*tool {
+	return []*tool{readFileTool(), listDirTool(), searchCodeTool()}
+}
+
+// systemPrompt tells the model who it is and what it finds.
+func (r *run) systemPrompt(set toolset) string {
+	var b strings.Builder
+	data := struct {
+		Folders []string
+		Away    []string
+		Left    []string
+		LeftN   int
+	}{Away: r.away(), Left: cleaned(set.left), LeftN: set.leftN}
+	for _, f := range r.folders {
+		data.Folders = append(data.Folders, oneLine(f.given, 500))
+	}
+	if err := r.a.system.Execute(&b, data); err != nil {
+		panic(err) // the template is embedded
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// away names the servers whose tools the model has to do without.
+func (r *run) away() []string {
+	var out []string
+	for _, s := range r.a.manager.Servers() {
+		switch {
+		case s.Status == mcp.StatusStarting && slices.Contains(r.missing, s.Name):
+			out = append(out, fmt.Sprintf("%s (still starting)", oneLine(s.Name, 100)))
+		case s.Status == mcp.StatusRestarting, s.Status == mcp.StatusFailed:
+			out = append(out, fmt.Sprintf("%s (%s)", oneLine(s.Name, 100), s.Status))
+		}
+	}
+	return out
+}
+
+func cleaned(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = oneLine(n, 100)
+	}
+	return out
+}

@@ -1,0 +1,204 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// rememberVersion is the version of the file that this program writes.
+const rememberVersion = 1
+
+// lockWait is how long another process may hold a lock on a state file.
+const lockWait = 2 * time.Second
+
+// allowance is what an answer covers (CONTRACT §7): a tool of a server as it
+// was configured, in a folder. Empty Server: a built-in tool.
+type allowance struct {
+	Folder      string `json:"folder"`
+	Server      string `json:"server,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	Tool        string `json:"tool"`
+}
+
+// remembered says how the person allowed it before, "" for not; changed tells
+// of an answer for another definition, which counts no more
+// (Puliczek/awesome-mcp-security#289).
+func (a *Agent) remembered(r *run, what allowance, definition string) (how string, changed bool) {
+	if given, ok := r.s.allows(what); ok {
+		if given == definition {
+			return "for this session", false
+		}
+		changed = true
+	}
+	if given, ok := a.remember.lookup(what); ok {
+		if given == definition {
+			return "for always", false
+		}
+		changed = true
+	}
+	return "", changed
+}
+
+func (s *session) allows(what allowance) (definition string, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	definition, ok = s.allowed[what]
+	return definition, ok
+}
+
+func (s *session) allow(what allowance, definition string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.allowed[what] = definition
+}
+
+// remember keeps what was allowed for always, in a file that several
+// processes share.
+type remember struct {
+	file string
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	memory map[allowance]string // without a file
+	told   string               // the last failure, told once
+}
+
+type rememberFile struct {
+	Version int             `json:"version"`
+	Entries []rememberEntry `json:"entries"`
+}
+
+type rememberEntry struct {
+	allowance
+	Definition string    `json:"definition,omitempty"` // SHA-256 of name, description and schema
+	At         time.Time `json:"at"`
+}
+
+func newRemember(file string, log *slog.Logger) *remember {
+	return &remember{file: file, log: log, memory: map[allowance]string{}}
+}
+
+// lookup returns the definition that something was allowed for. A file that
+// cannot be read allows nothing, and is told once.
+func (m *remember) lookup(what allowance) (definition string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == "" {
+		definition, ok = m.memory[what]
+		return definition, ok
+	}
+	f, err := m.read()
+	if err != nil {
+		if err.Error() != m.told {
+			m.told = err.Error()
+			m.log.Warn("remembered approvals cannot be read: every call is asked about", "error", err)
+		}
+		return "", false
+	}
+	for _, e := range f.Entries {
+		if e.allowance == what {
+			return e.Definition, true
+		}
+	}
+	return "", false
+}
+
+// store keeps an answer in the place of an earlier one about the same.
+func (m *remember) store(what allowance, definition string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.file == "" {
+		m.memory[what] = definition
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
+		return err
+	}
+	unlock, err := lockFile(m.file + ".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	f, err := m.read()
+	if err != nil {
+		return err
+	}
+	entry := rememberEntry{allowance: what, Definition: definition, At: time.Now().UTC().Truncate(time.Second)}
+	kept := []rememberEntry{}
+	for _, e := range f.Entries {
+		if e.allowance != what {
+			kept = append(kept, e)
+		}
+	}
+	data, err := json.MarshalIndent(rememberFile{rememberVersion, append(kept, entry)}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return writeAtomic(m.file, append(data, '\n'))
+}
+
+// read reads the file; one that is missing is empty. A file of a newer version
+// is refused, and kept.
+func (m *remember) read() (rememberFile, error) {
+	var f rememberFile
+	data, err := os.ReadFile(m.file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return f, nil
+	}
+	if err != nil {
+		return f, err
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		return f, fmt.Errorf("%s: %w", m.file, err)
+	}
+	if f.Version != rememberVersion {
+		return f, fmt.Errorf("%s: version %d is not known to this program, which knows %d; it is left as it is", m.file, f.Version, rememberVersion)
+	}
+	return f, nil
+}
+
+// lockFile takes a lock that other processes honour.
+func lockFile(path string) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+	defer cancel()
+	l := flock.New(path)
+	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { _ = l.Close() }, nil // the file has no content to lose
+}
+
+// writeAtomic replaces a file of mode 0600 as a whole: a crash leaves the old
+// or the new one.
+func writeAtomic(path string, data []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name())
+		}
+	}()
+	_, err = f.Write(data)
+	if err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"agentls/mcp"
+)
+
+// readTimeout bounds one read of a resource or a list of them.
+const readTimeout = 60 * time.Second
+
+// maxListed is how many resources one call of list_resources tells of.
+const maxListed = 500
+
+const (
+	listResourcesSchema = `{"properties":{"query":{"description":"Only resources whose URI, name or description holds this text, in any case.","type":"string"}},"type":"object"}`
+	readResourceSchema  = `{"properties":{"uri":{"description":"The URI, exactly as list_resources gives it.","type":"string"}},"required":["uri"],"type":"object"}`
+)
+
+// resourceTools makes the two virtual tools of a server with resources.
+func (a *Agent) resourceTools(server string) []*tool {
+	return []*tool{{
+		server: server, name: "list_resources", virtual: true, schema: json.RawMessage(listResourcesSchema),
+		description: fmt.Sprintf("Lists the resources of the MCP server %q: URI, name, type, and templates of further URIs.", server),
+		run: func(ctx context.Context, _ env, args json.RawMessage) (output, error) {
+			var in struct {
+				Query string `json:"query"`
+			}
+			if err := into(args, &in); err != nil {
+				return output{}, err
+			}
+			ctx, cancel := readDeadline(ctx)
+			defer cancel()
+			list, err := a.manager.ListResources(ctx, server)
+			if err != nil && !list.Fetched {
+				return output{}, err
+			}
+			return output{text: listing(list, in.Query)}, nil
+		},
+	}, {
+		server: server, name: "read_resource", virtual: true, schema: json.RawMessage(readResourceSchema),
+		description: fmt.Sprintf("Reads one resource of the MCP server %q by its URI.", server),
+		run: func(ctx context.Context, e env, args json.RawMessage) (output, error) {
+			var in struct {
+				URI string `json:"uri"`
+			}
+			if err := into(args, &in); err != nil {
+				return output{}, err
+			}
+			if in.URI == "" {
+				return output{}, errors.New("the argument uri is missing")
+			}
+			ctx, cancel := readDeadline(ctx)
+			defer cancel()
+			contents, err := a.manager.Read(ctx, server, in.URI)
+			if err != nil {
+				return output{}, err
+			}
+			return toolOutput(mcp.ToolResult{Content: contents}, e.limit), nil
+		},
+	}}
+}
+
+func readDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, readTimeout, fmt.Errorf("no answer in %d s", int(readTimeout.Seconds())))
+}
+
+// listing writes a list for the model, a resource a line, the URI first and
+// byte for byte.
+func listing(list mcp.ResourceList, query string) string {
+	var b strings.Builder
+	shown, more := 0, 0
+	query = strings.ToLower(query)
+	line := func(uri string, about ...string) {
+		text := uri
+		for _, part := range about {
+			if part != "" && !strings.HasSuffix(text, part) {
+				text += " · " + oneLine(part, 200)
+			}
+		}
+		switch {
+		case query != "" && !strings.Contains(strings.ToLower(text), query):
+		case shown < maxListed:
+			shown++
+			b.WriteString(text + "\n")
+		default:
+			more++
+		}
+	}
+	for _, r := range list.Resources {
+		line(r.URI, r.Name, r.Title, r.MIMEType, r.Description)
+	}
+	for _, t := range list.Templates {
+		line("template "+t.URITemplate, t.Name, t.Title, t.MIMEType, t.Description)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "[%d more; give a query to narrow the list]\n", more)
+	}
+	if list.Stale {
+		b.WriteString("[the list may be out of date]\n")
+	}
+	return b.String()
+}

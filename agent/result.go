@@ -1,0 +1,216 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"agentls/mcp"
+)
+
+// Bounds on the images that reach the model.
+const (
+	maxImage  = 5 << 20 // bytes of one, decoded
+	maxImages = 8       // of one tool result or one prompt
+)
+
+// imageTypes are the formats that models read.
+var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
+
+// toolOutput makes what a server answered readable for the model: text parts
+// in order, images beside, everything else as a line that tells URI, name and
+// type (agentscope-ai/agentscope#2798). Texts beyond some multiple of limit
+// are not copied: the gate cuts them anyway.
+func toolOutput(res mcp.ToolResult, limit int) output {
+	out := output{failed: res.IsError}
+	var parts []string
+	for _, c := range res.Content {
+		text, img := contentText(c)
+		if img != nil && len(out.images) < maxImages {
+			out.images = append(out.images, *img)
+		} else if img != nil {
+			text = imageLine(c.MIMEType, decodedLen(c.Blob), "not shown: too many images")
+		}
+		parts = append(parts, text)
+	}
+	if len(parts) == 0 && len(res.Structured) > 0 {
+		parts = append(parts, string(res.Structured))
+	}
+	if len(parts) == 1 {
+		out.text = parts[0]
+	} else {
+		out.text = joinBounded(parts, 4*limit)
+	}
+	return out
+}
+
+// joinBounded joins parts by newlines; a part that is longer than most is cut
+// at once, so that many huge parts are never held twice.
+func joinBounded(parts []string, most int) string {
+	for i, p := range parts {
+		parts[i] = truncate(p, most)
+	}
+	return strings.Join(parts, "\n")
+}
+
+// contentText gives a part of a result as text, and the image where it is one
+// that models read.
+func contentText(c mcp.Content) (string, *Image) {
+	switch {
+	case c.Type == "resource_link":
+		return "[resource link: " + about(c) + "]", nil
+	case c.Blob != "":
+		n := decodedLen(c.Blob)
+		if img := image(c); img != nil {
+			return imageLine(c.MIMEType, n, "shown with this result"), img
+		}
+		kind := "binary content"
+		switch {
+		case c.Type == "audio" || strings.HasPrefix(c.MIMEType, "audio/"):
+			kind = "audio"
+		case c.Type == "image" || strings.HasPrefix(c.MIMEType, "image/"):
+			kind = "image"
+		}
+		return fmt.Sprintf("[%s: %s, %d bytes, not shown]", kind, about(c), n), nil
+	case c.Type == "resource" && c.URI != "":
+		return "[resource " + about(c) + "]\n" + c.Text, nil
+	case c.Text == "" && c.Type != "text" && c.Type != "resource" && c.Type != "":
+		return "[" + oneLine(c.Type, 60) + " content: " + about(c) + "]", nil
+	}
+	return c.Text, nil
+}
+
+// about names a content: URI, name and type as far as they are known.
+func about(c mcp.Content) string {
+	var parts []string
+	for _, p := range []string{c.URI, c.Name, c.MIMEType} {
+		if p = oneLine(p, 1000); p != "" && !slices.Contains(parts, p) {
+			parts = append(parts, p)
+		}
+	}
+	if len(parts) == 0 {
+		return "unknown type"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// image returns a content as an image for the model, nil when it is none that
+// models read, too large or no base64.
+func image(c mcp.Content) *Image {
+	mime := strings.ToLower(strings.TrimSpace(c.MIMEType))
+	if !slices.Contains(imageTypes, mime) || decodedLen(c.Blob) > maxImage {
+		return nil
+	}
+	if _, err := base64.StdEncoding.DecodeString(c.Blob); err != nil {
+		return nil
+	}
+	return &Image{MIMEType: mime, Data: c.Blob}
+}
+
+func imageLine(mime string, size int, note string) string {
+	return fmt.Sprintf("[image %s, %d bytes, %s]", oneLine(mime, 100), size, note)
+}
+
+func decodedLen(b64 string) int {
+	return base64.StdEncoding.DecodedLen(len(b64)) - (len(b64) - len(strings.TrimRight(b64, "=")))
+}
+
+// truncate cuts text in the middle to at most limit bytes, the notice of how
+// much is gone included. The result is valid UTF-8 and shares no memory with
+// a longer text.
+func truncate(text string, limit int) string {
+	if len(text) <= limit {
+		if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) <= limit {
+			return text
+		}
+	}
+	notice := func(cut int) string {
+		return fmt.Sprintf("\n[agentls cut %d of %d bytes here]\n", cut, len(text))
+	}
+	room := limit - len(notice(len(text)))
+	if room <= 0 {
+		return notice(len(text))[:max(limit, 0)] // ASCII
+	}
+	head := strings.ToValidUTF8(clipEnd(text[:room*2/3]), "?")
+	tail := strings.ToValidUTF8(clipStart(text[len(text)-room/3:]), "?")
+	return head + notice(len(text)-room*2/3-room/3) + tail
+}
+
+// clipEnd drops a character that was cut at the end.
+func clipEnd(s string) string {
+	for i := 1; i <= min(utf8.UTFMax, len(s)); i++ {
+		if utf8.RuneStart(s[len(s)-i]) {
+			if !utf8.FullRuneInString(s[len(s)-i:]) {
+				return s[:len(s)-i]
+			}
+			return s
+		}
+	}
+	return s
+}
+
+// clipStart drops a character that was cut at the start.
+func clipStart(s string) string {
+	for i := 0; i < min(utf8.UTFMax, len(s)); i++ {
+		if utf8.RuneStart(s[i]) {
+			return s[i:]
+		}
+	}
+	return s
+}
+
+// clip returns the first n code points of s, and whether something is gone.
+func clip(s string, n int) (string, bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i], true
+		}
+		n--
+	}
+	return s, false
+}
+
+// ellipsis is clip with a mark where something is gone.
+func ellipsis(s string, n int) string {
+	if _, gone := clip(s, n); !gone {
+		return s
+	}
+	cut, _ := clip(s, n-1)
+	return cut + "…"
+}
+
+// oneLine makes foreign text one line of at most n characters without control
+// and format characters.
+func oneLine(s string, n int) string {
+	cut, gone := clip(s, 4*n)
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.Is(unicode.C, r) || r == utf8.RuneError:
+			return -1
+		}
+		return r
+	}, cut)), " ")
+	if gone {
+		s += "…"
+	}
+	return ellipsis(s, n)
+}
+
+// compact returns valid JSON without the white space between its parts.
+func compact(raw []byte) json.RawMessage {
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return raw
+	}
+	return b.Bytes()
+}

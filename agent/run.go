@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// run is one task being worked on. Its goroutine owns everything but what mu
+// guards, which the calls beside each other share.
+type run struct {
+	a *Agent
+	t Task
+	s *session // set once its turn has come
+	// folders are those of the task, found when the run began.
+	folders folders
+	// prompt is where the user message stands in the history.
+	prompt int
+	// partial is text of an answer that broke off.
+	partial string
+	// spent counts tokens for the limit: what the provider told, else a guess.
+	spent    int
+	noImages bool // the provider refused them
+	rounds   rounds
+	missing  []string // servers that were still starting when the run began
+
+	mu     sync.Mutex
+	res    Result          // ToolCalls and Untracked are appended by calls
+	ids    map[string]int  // how often a call's id was given
+	ended  map[string]bool // ids of calls whose end was told
+	closed bool            // nothing is told any more
+}
+
+func newRun(a *Agent, t Task) *run {
+	t.Limits = t.Limits.orDefaults()
+	return &run{a: a, t: t, folders: findFolders(t.Folders), ids: map[string]int{}, ended: map[string]bool{}, res: Result{
+		RunID: t.RunID, Session: t.Session,
+		Mentions: []MentionResult{}, ToolCalls: []ToolCallResult{}, Changed: []ChangedFile{}, Untracked: []string{},
+	}}
+}
+
+func (l Limits) orDefaults() Limits {
+	d := DefaultLimits()
+	or := func(v *int, d int) {
+		if *v <= 0 {
+			*v = d
+		}
+	}
+	or(&l.Steps, d.Steps)
+	or(&l.Tokens, d.Tokens)
+	or(&l.MentionChars, d.MentionChars)
+	or(&l.ToolResultBytes, d.ToolResultBytes)
+	or(&l.ParallelTools, d.ParallelTools)
+	return l
+}
+
+// start waits for the session's turn and works.
+func (r *run) start(ctx context.Context) error {
+	switch {
+	case strings.TrimSpace(r.t.Prompt) == "":
+		return refuse(KindInternal, ErrEmptyPrompt, "The prompt is empty: write what is to be done.")
+	case len(r.t.Prompt) > MaxPrompt:
+		return refuse(KindContext, ErrLongPrompt, fmt.Sprintf("The prompt has %d bytes, at most %d (4 MiB) are taken: mention the text as a resource or let the agent read the file.", len(r.t.Prompt), MaxPrompt))
+	}
+	s := r.a.sessions.enter(sessionKey{r.t.Folder, r.t.Session})
+	defer r.a.sessions.leave(s)
+	if err := s.acquire(ctx); err != nil {
+		return err
+	}
+	defer s.release()
+	r.s = s
+	return r.work(ctx)
+}
+
+func refuse(kind ErrorKind, cause error, message string) error {
+	return &ProviderError{Kind: kind, Message: message, Err: cause}
+}
+
+// work runs the loop and leaves a history that the next prompt can stand on,
+// whatever happens.
+func (r *run) work(ctx context.Context) (err error) {
+	r.prompt = len(r.s.history)
+	r.s.add(Message{Role: User, Text: r.t.Prompt})
+	defer func() {
+		if p := recover(); p != nil {
+			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", p, "stack", string(debug.Stack()))
+			err = &ProviderError{Kind: KindInternal, Message: "internal error: the run ended unexpectedly; the log has the details"}
+		}
+		if err != nil {
+			r.broken(err)
+		}
+	}()
+	return r.react(ctx)
+}
+
+// broken ends the history of a run that failed or was cancelled: what was
+// received is kept, and the roles go on alternating.
+func (r *run) broken(err error) {
+	note := "[the run was cancelled here]"
+	if pe, ok := errors.AsType[*ProviderError](err); ok {
+		note = "[the run failed: " + oneLine(r.a.secrets.Redact(pe.Message), 200) + "]"
+		if pe.Kind == KindContext {
+			r.shrink()
+		}
+	}
+	r.note(r.partial, note)
+}
+
+// note adds an assistant message of text, which may be empty, and a note.
+func (r *run) note(text, note string) {
+	if strings.TrimSpace(text) != "" {
+		note = text + "\n\n" + note
+	}
+	r.s.add(Message{Role: Assistant, Text: note})
+}
+
+// shrink takes out of the history what made it too long, or the session could
+// never be used again: the resources of this run's prompt and the results of
+// its calls.
+func (r *run) shrink() {
+	r.s.history[r.prompt] = Message{Role: User, Text: r.t.Prompt}
+	for i := r.prompt + 1; i < len(r.s.history); i++ {
+		m := &r.s.history[i]
+		m.Images = nil
+		if m.Role == ToolRole && len(m.Text) > 200 {
+			m.Text = truncate(m.Text, 200)
+		}
+	}
+}
+
+// emit tells an event, one at a time and none after the run.
+func (r *run) emit(e Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.closed {
+		r.t.Host.Emit(e)
+	}
+}
+
+// callID returns an id for a call that is unique in the run: some providers
+// count from zero in each answer.
+func (r *run) callID(id string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ids[id]++; r.ids[id] > 1 {
+		return fmt.Sprintf("%s#%d", id, r.ids[id])
+	}
+	return id
+}
+
+// emitCall tells of a call; nothing more after its end.
+func (r *run) emitCall(e ToolCallEvent, last bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed || r.ended[e.ID] {
+		return
+	}
+	r.ended[e.ID] = last
+	r.t.Host.Emit(Event{Kind: EventToolCall, ToolCall: &e})
+}
+
+// record notes the end of a call.
+func (r *run) record(c ToolCallResult, untracked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.res.ToolCalls = append(r.res.ToolCalls, c)
+	if untracked && !slices.Contains(r.res.Untracked, c.Tool) {
+		r.res.Untracked = append(r.res.Untracked, c.Tool)
+		slices.Sort(r.res.Untracked)
+	}
+}
+
+// finish gives the result; nothing is told afterwards.
+func (r *run) finish(ctx context.Context, err error) Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	switch {
+	case err == nil:
+	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
+		r.res.Status, r.res.StopReason = StatusCancelled, StatusCancelled
+	default:
+		r.res.Status, r.res.StopReason = StatusFailed, "error"
+	}
+	return r.res
+}
+
+// within runs f with ctx bounded by d.
+func within(ctx context.Context, d time.Duration, f func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	f(ctx)
+}

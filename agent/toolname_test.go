@@ -1,0 +1,144 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func named(tools ...*tool) []string {
+	nameTools(tools)
+	var out []string
+	for _, t := range tools {
+		out = append(out, t.model)
+	}
+	return out
+}
+
+// microsoft/vscode#243602 (names over 64), google-gemini/gemini-cli#20987
+// (characters), eca CHANGELOG 326 (the same name on two servers).
+func TestToolNames(t *testing.T) {
+	long := strings.Repeat("s", 40)
+	for _, c := range []struct {
+		name  string
+		tools []*tool
+		want  []string // with ######## for the digits
+	}{
+		{"plain", []*tool{{server: "a", name: "x"}, {server: "b", name: "x"}, {name: "read_file"}}, []string{"mcp__a__x", "mcp__b__x", "read_file"}},
+		{"illegal characters", []*tool{{server: "go.sdk", name: "greet (with Icons)"}}, []string{"mcp__go_sdk__greet__with_Icons_"}},
+		{"as long as allowed", []*tool{{server: long, name: strings.Repeat("t", 17)}}, []string{"mcp__" + long + "__" + strings.Repeat("t", 17)}},
+		{"too long", []*tool{{server: long, name: "linear_rotateManagedOAuthApplicationWebhookSecret"}}, []string{"mcp__" + long + "__linear_r_########"}},
+		{"colliding", []*tool{{server: "a", name: "x y"}, {server: "a", name: "x_y"}}, []string{"mcp__a__x_y_########", "mcp__a__x_y_########"}},
+		{"colliding across servers", []*tool{{server: "a__b", name: "c"}, {server: "a", name: "b__c"}}, []string{"mcp__a__b__c_########", "mcp__a__b__c_########"}},
+		{"virtual keeps its name", []*tool{{server: "a", name: "read_resource"}, {server: "a", name: "read_resource", virtual: true}}, []string{"mcp__a__read_resource_########", "mcp__a__read_resource"}},
+		{"two virtual", []*tool{{server: "a.b", name: "read_resource", virtual: true}, {server: "a-b", name: "read_resource", virtual: true}}, []string{"mcp__a_b__read_resource", "mcp__a-b__read_resource"}},
+		{"not ASCII", []*tool{{server: "日本", name: "語"}}, []string{"mcp______" + "_"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := named(c.tools...)
+			for i := range got {
+				want, digits := strings.CutSuffix(c.want[i], "########")
+				if digits && (len(got[i]) != len(want)+8 || !strings.HasPrefix(got[i], want)) || !digits && got[i] != want {
+					t.Errorf("got %v, want %v", got, c.want)
+				}
+			}
+			slices.Reverse(c.tools)
+			again := named(c.tools...)
+			slices.Reverse(again)
+			if !slices.Equal(got, again) {
+				t.Errorf("names depend on the order: %v, %v", got, again)
+			}
+		})
+	}
+}
+
+// Each name is one that providers take, and leads back to its tool alone.
+func FuzzToolNamesLeadBack(f *testing.F) {
+	f.Add("a", "x", "a", "x_")
+	f.Add("a__b", "c", "a", "b__c")
+	f.Add("a", "read_resource", "a", "mcp__a__read_resource")
+	f.Add("日", "本", "", "语\x00")
+	f.Add("s", strings.Repeat("t", 80), "s", strings.Repeat("t", 81))
+	f.Fuzz(func(t *testing.T, s1, t1, s2, t2 string) {
+		var tools []*tool
+		seen := map[string]bool{}
+		add := func(x *tool) {
+			if key := fmt.Sprintf("%q %q %v", x.server, x.name, x.virtual); !seen[key] {
+				seen[key] = true
+				tools = append(tools, x)
+			}
+		}
+		for _, pair := range [][2]string{{s1, t1}, {s2, t2}, {s1, t2}, {s2, t1}, {s1, "read_resource"}, {s1, "x_deadbeef"}} {
+			if pair[0] == "" {
+				continue // no server has an empty name
+			}
+			add(&tool{server: pair[0], name: pair[1]})
+		}
+		add(&tool{server: "w", name: "read_resource", virtual: true})
+		add(&tool{name: "read_file"})
+		set := choose(nil, tools)
+		if len(set.byName) != len(tools) {
+			t.Fatalf("%d names for %d tools", len(set.byName), len(tools))
+		}
+		for _, x := range tools {
+			if !validName(x.model) || set.byName[x.model] != x {
+				t.Errorf("%q/%q has the name %q", x.server, x.name, x.model)
+			}
+		}
+	})
+}
+
+// VS Code's HARD_TOOL_LIMIT, CASES "more than 128 tools".
+func TestTooManyTools(t *testing.T) {
+	var own, served []*tool
+	for i := range 5 {
+		own = append(own, &tool{name: fmt.Sprint("own", i)})
+	}
+	for i := range 198 {
+		served = append(served, &tool{server: "linear", name: fmt.Sprintf("t%03d", i)})
+	}
+	for i := range 20 {
+		served = append(served, &tool{server: "small", name: fmt.Sprintf("t%03d", i)})
+	}
+	set := choose(own, slices.Clone(served))
+	count := map[string]int{}
+	for _, x := range set.byName {
+		count[x.server]++
+	}
+	if len(set.specs) != 128 || count[""] != 5 || count["small"] != 20 || count["linear"] != 103 {
+		t.Errorf("chosen %v", count)
+	}
+	if set.leftN != 95 || !slices.Equal(set.left, []string{"linear"}) {
+		t.Errorf("left out %d of %v", set.leftN, set.left)
+	}
+	slices.Reverse(served)
+	if again := choose(own, served); !slices.EqualFunc(again.specs, set.specs, func(a, b ToolSpec) bool { return a.Name == b.Name }) {
+		t.Error("the choice depends on the order")
+	}
+}
+
+func TestNearNames(t *testing.T) {
+	names := []string{"mcp__files__read", "mcp__fake__echo", "mcp__fake__sleep", "read_file", "list_dir"}
+	for name, want := range map[string]string{"mcp__fake__ecko": "mcp__fake__echo", "echo": "mcp__fake__echo", "readfile": "read_file", "mcp__other__sleep": "mcp__fake__sleep"} {
+		if got := nearNames(name, names, 2); got[0] != want {
+			t.Errorf("near %s: %v", name, got)
+		}
+	}
+	if got := nearNames(strings.Repeat("x", 1<<20), names, 9); len(got) != len(names) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestRulesOfServersWithSlashes(t *testing.T) {
+	m := rules{server: "a", tool: "b/c", servers: []string{"a", "a/b"}}
+	if _, ok := m.matches([]string{"a/b/c"}); ok {
+		t.Error("a server took the allowance of another by its tool's name")
+	}
+	if _, ok := m.denies([]string{"a/b/c"}); !ok {
+		t.Error("a denial was read in one way only")
+	}
+	if _, ok := (rules{server: "a/b", tool: "c", servers: []string{"a", "a/b"}}).matches([]string{"a/b/c"}); !ok {
+		t.Error("the rule does not match its tool")
+	}
+}

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"agentls/mcp"
+)
+
+// maxTools is how many tools a request may offer: providers refuse more.
+const maxTools = 128
+
+// maxDescription is the longest description that providers take, in characters.
+const maxDescription = 1024
+
+// workspaceServer is the embedded server's reserved name.
+const workspaceServer = "workspace"
+
+// tool is something that the model can call.
+type tool struct {
+	server      string // configured name; empty for a built-in tool
+	name        string // the server's own name
+	model       string // the name for the model, see nameTools
+	virtual     bool   // list_resources and read_resource, made for a server's resources
+	description string
+	schema      json.RawMessage
+	// definition is the hash of what a server said about its tool; empty for
+	// the tools that are made here.
+	definition string
+	run        func(ctx context.Context, e env, args json.RawMessage) (output, error)
+}
+
+// env is what a call finds around it.
+type env struct {
+	folders  folders
+	host     Host
+	ignored  func(path string, dir bool) bool
+	limit    int                // bytes of a result
+	progress func(mcp.Progress) // never nil
+}
+
+// output is what a tool gives the model.
+type output struct {
+	text   string
+	images []Image
+	failed bool // the tool says that it failed
+}
+
+// toolset is what one request offers.
+type toolset struct {
+	specs  []ToolSpec
+	byName map[string]*tool // leads a name of the model back to its tool
+	left   []string         // servers with tools that found no room, sorted
+	leftN  int
+}
+
+// toolset takes what can be called now.
+func (a *Agent) toolset(files bool) toolset {
+	var own []*tool
+	if files {
+		for _, t := range a.builtins {
+			c := *t // its name is set per request
+			own = append(own, &c)
+		}
+	}
+	for _, s := range a.manager.Servers() {
+		if s.Status == mcp.StatusReady && a.manager.HasResources(s.Name) {
+			own = append(own, a.resourceTools(s.Name)...)
+		}
+	}
+	var served []*tool
+	seen := map[[2]string]bool{}
+	for _, t := range a.manager.Tools() {
+		if key := [2]string{t.Server, t.Name}; !seen[key] {
+			seen[key] = true
+			served = append(served, a.serverTool(t))
+		}
+	}
+	return choose(own, served)
+}
+
+// choose names the tools and takes as many as a request may offer: our own
+// first, then one of each server in turn, so that no server crowds out
+// another.
+func choose(own, served []*tool) toolset {
+	nameTools(slices.Concat(own, served))
+	slices.SortFunc(served, byServer)
+	turn := make(map[*tool]int, len(served))
+	count := map[string]int{}
+	for _, t := range served {
+		turn[t] = count[t.server]
+		count[t.server]++
+	}
+	slices.SortStableFunc(served, func(a, b *tool) int { return cmp.Compare(turn[a], turn[b]) })
+	all := append(own, served...)
+	set := toolset{byName: make(map[string]*tool, min(len(all), maxTools))}
+	if len(all) > maxTools {
+		for _, t := range all[maxTools:] {
+			set.left = append(set.left, t.server)
+		}
+		set.leftN = len(set.left)
+		slices.Sort(set.left)
+		set.left = slices.Compact(set.left)
+		all = all[:maxTools]
+	}
+	// The same order whatever was left out: providers cache by prefix.
+	slices.SortFunc(all[min(len(own), len(all)):], byServer)
+	for _, t := range all {
+		set.byName[t.model] = t
+		set.specs = append(set.specs, ToolSpec{Name: t.model, Description: t.description, Schema: t.schema})
+	}
+	return set
+}
+
+func byServer(a, b *tool) int {
+	return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name))
+}
+
+// names returns the offered names, sorted.
+func (s toolset) names() []string {
+	out := make([]string, 0, len(s.specs))
+	for _, spec := range s.specs {
+		out = append(out, spec.Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// serverTool makes a server's tool callable.
+func (a *Agent) serverTool(t mcp.Tool) *tool {
+	return &tool{
+		server: t.Server, name: t.Name, definition: definition(t),
+		description: describe(t), schema: fitSchema(t.Schema),
+		run: func(ctx context.Context, e env, args json.RawMessage) (output, error) {
+			res, err := a.manager.CallTool(ctx, t.Server, t.Name, args, e.progress)
+			if err != nil {
+				return output{}, err
+			}
+			return toolOutput(res, e.limit), nil
+		},
+	}
+}
+
+// definition is the hash that a remembered answer is bound to.
+func definition(t mcp.Tool) string {
+	sum := sha256.Sum256(marshal([]string{t.Name, t.Description, string(t.Schema)}))
+	return hex.EncodeToString(sum[:])
+}
+
+// describe returns a description that is never empty: providers refuse none.
+func describe(t mcp.Tool) string {
+	text := strings.ToValidUTF8(strings.TrimSpace(t.Description), "\uFFFD")
+	if text == "" {
+		text = strings.ToValidUTF8(strings.TrimSpace(t.Title), "\uFFFD")
+	}
+	if text == "" {
+		text = fmt.Sprintf("Tool %q of the MCP server %q. The server gives no description.", t.Name, t.Server)
+	}
+	return ellipsis(text, maxDescription)
+}
+
+// current returns the tool as its server defines it now; ok is false when it
+// is gone. Tools that are made here never change.
+func (a *Agent) current(t *tool) (now *tool, ok bool) {
+	if t.definition == "" {
+		return t, true
+	}
+	for _, other := range a.manager.Tools() {
+		if other.Server == t.server && other.Name == t.name {
+			if definition(other) == t.definition {
+				return t, true
+			}
+			now = a.serverTool(other)
+			now.model = t.model
+			return now, true
+		}
+	}
+	return t, false
+}
+
+// object returns a model's arguments as a compact JSON object. Nothing and
+// null are an empty one.
+func object(arguments string) (json.RawMessage, error) {
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, errors.New("the arguments are JSON, but no object")
+		}
+		return nil, fmt.Errorf("the arguments are no valid JSON: %v", err)
+	}
+	return compact([]byte(text)), nil
+}
+
+// into decodes a tool's arguments; the error tells the model what to mend.
+func into(args json.RawMessage, v any) error {
+	if err := json.Unmarshal(args, v); err != nil {
+		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("the argument %q must be of type %s, not %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
+		}
+		return fmt.Errorf("the arguments cannot be read: %v", err)
+	}
+	return nil
+}
+
+func jsonType(kind string) string {
+	switch kind {
+	case "bool":
+		return "boolean"
+	case "int":
+		return "integer"
+	case "struct", "ptr":
+		return "object"
+	case "slice":
+		return "array"
+	}
+	return kind
+}

@@ -1,0 +1,70 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// The arrows of ARCHITECTURE.md: what each package may import of ours.
+// cmd may import everything below it.
+var arrows = map[string]string{
+	"agentls/mcp":             "agentls/mcp/workspace",
+	"agentls/mcp/workspace":   "",
+	"agentls/agent":           "agentls/mcp agentls/mcp/workspace",
+	"agentls/agent/config":    "agentls/agent agentls/mcp",
+	"agentls/agent/openai":    "agentls/agent agentls/mcp",
+	"agentls/agent/offline":   "agentls/agent",
+	"agentls/lsp":             "agentls/agent agentls/agent/config agentls/mcp agentls/mcp/workspace",
+	"agentls/agent/agenttest": "agentls/agent agentls/mcp agentls/mcp/workspace",
+	"agentls/mcp/mcptest":     "agentls/mcp agentls/mcp/workspace",
+	"agentls/lsp/lsptest":     "agentls/agent agentls/agent/agenttest agentls/agent/config agentls/lsp agentls/mcp agentls/mcp/mcptest agentls/mcp/workspace",
+}
+
+// rooms names the one package that may import a library.
+var rooms = map[string]string{
+	"go.lsp.dev/":                       "agentls/lsp agentls/lsp/lsptest",
+	"github.com/mark3labs/mcp-go":       "agentls/mcp agentls/mcp/mcptest",
+	"github.com/sashabaranov/go-openai": "agentls/agent/openai",
+}
+
+func TestNothingPointsUp(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "agentls/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for line := range strings.Lines(string(out)) {
+		pkg, imports, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if strings.HasPrefix(pkg, "agentls/cmd/") {
+			continue
+		}
+		allowed, known := arrows[pkg]
+		if !known {
+			t.Errorf("%s has no place in the house; give it its arrows here and in ARCHITECTURE.md", pkg)
+		}
+		seen++
+		for _, imp := range strings.Fields(imports) {
+			if strings.HasPrefix(imp, "agentls/") && !contains(allowed, imp) {
+				t.Errorf("%s imports %s: nothing points up", pkg, imp)
+			}
+			for lib, room := range rooms {
+				if strings.HasPrefix(imp, lib) && !contains(room, pkg) {
+					t.Errorf("%s imports %s, which belongs to %s", pkg, imp, room)
+				}
+			}
+		}
+	}
+	if seen != len(arrows) {
+		t.Errorf("%d packages, %d have arrows", seen, len(arrows))
+	}
+}
+
+func contains(words, word string) bool {
+	for _, w := range strings.Fields(words) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"agentls/agent"
+)
+
+func askCommand(p program) *cobra.Command {
+	var mode string
+	cmd := &cobra.Command{
+		Use:   "ask PROMPT…",
+		Short: "Run one prompt without an editor",
+		Long: `ask works on one prompt in the current folder and prints the answer as it comes.
+A prompt of "-" is read from standard input. @server:uri mentions are expanded.
+Calls that need a person are asked for on the terminal; without one they are denied.
+
+It exits with 0 when the run is completed, 1 when it failed or was stopped by a
+limit, 130 when it was cancelled.`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if mode != string(agent.ModeReAct) {
+				return fmt.Errorf("the mode %q is not in this version; use react", mode)
+			}
+			prompt := strings.Join(args, " ")
+			if prompt == "-" {
+				text, err := io.ReadAll(p.stdin)
+				if err != nil {
+					return fmt.Errorf("reading the prompt: %w", err)
+				}
+				prompt = string(text)
+			}
+			return ask(cmd.Context(), p, prompt)
+		},
+	}
+	cmd.Flags().StringVar(&mode, "mode", string(agent.ModeReAct), "how to work")
+	return cmd
+}
+
+func ask(ctx context.Context, p program, prompt string) error {
+	folder, err := workingFolder()
+	if err != nil {
+		return err
+	}
+	parts := newParts(p)
+	defer parts.close()
+	cfg := parts.openFolder(ctx, folder)
+	for _, problem := range cfg.Problems {
+		fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
+	}
+	host := openTerminal(p, parts.secrets)
+	relay := parts.relay(host)
+	defer relay()
+
+	var result agent.Result
+	llm, err := parts.newLLM(cfg.Provider)
+	if err == nil {
+		id := strings.ToLower(rand.Text())
+		result, err = parts.agent.Run(ctx, agent.Task{
+			RunID: id, Session: id, Folder: folder, Folders: []string{folder}, Prompt: prompt,
+			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host,
+		})
+	}
+	host.endLine()
+	switch {
+	case ctx.Err() != nil || errors.Is(err, agent.ErrCancelled):
+		fmt.Fprintln(p.stderr, "agentls: cancelled")
+		return exitError(exitCancelled)
+	case err != nil:
+		fmt.Fprintln(p.stderr, "agentls: "+parts.secrets.Redact(err.Error()))
+		return exitError(exitFailed)
+	case result.Status != "completed":
+		fmt.Fprintln(p.stderr, "agentls: stopped: "+result.StopReason)
+		return exitError(exitFailed)
+	}
+	return nil
+}
+
+// relay prints what servers tell until the returned func is called, and
+// declines what they ask: a project's server is trusted by `mcp trust`.
+func (p *parts) relay(t *terminal) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() { // ends with stop, which waits for it
+		defer close(ended)
+		for {
+			select {
+			case <-done:
+				return
+			case e, ok := <-p.manager.Events():
+				if !ok {
+					return
+				}
+				t.event(e)
+			case q, ok := <-p.manager.Requests():
+				if !ok {
+					return
+				}
+				q.Reply(declined)
+			}
+		}
+	}()
+	return func() { close(done); <-ended }
+}
+
+// workingFolder is the folder that a shell command works in.
+func workingFolder() (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("the working folder: %w", err)
+	}
+	return filepath.Clean(dir), nil
+}

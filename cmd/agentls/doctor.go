@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"agentls/agent/config"
+	"agentls/mcp"
+)
+
+func doctorCommand(p program) *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "Check the configuration, the provider and the MCP servers, and say what to fix",
+		Long: `doctor checks what agentls would use in the current folder and prints a line for
+each thing: "ok", "--" for something that is not there and need not be, "!!" for
+something to fix. It starts no server that is not trusted. It exits with 1 when
+something is to be fixed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			folder, err := workingFolder()
+			if err != nil {
+				return err
+			}
+			parts := newParts(p)
+			defer parts.close()
+			d := &doctor{parts: parts, out: cmd.OutOrStdout()}
+			// Events are not shown: each server gets its line.
+			defer parts.relay(&terminal{out: io.Discard, notes: io.Discard, secrets: parts.secrets})()
+			d.examine(cmd.Context(), folder)
+			if d.bad > 0 {
+				return exitError(exitFailed)
+			}
+			return nil
+		},
+	}
+}
+
+type doctor struct {
+	parts *parts
+	out   io.Writer
+	bad   int
+}
+
+// The marks that begin a line.
+const (
+	good    = "ok"
+	absent  = "--"
+	tooBad  = "!!"
+	probing = 5 * time.Second
+)
+
+func (d *doctor) say(mark, format string, args ...any) {
+	if mark == tooBad {
+		d.bad++
+	}
+	fmt.Fprintf(d.out, "%s  %s\n", mark, oneLine(d.parts.secrets.Redact(fmt.Sprintf(format, args...)), 1000))
+}
+
+func (d *doctor) examine(ctx context.Context, folder string) {
+	d.say(good, "agentls %s; configuration in %s, state in %s", version, d.parts.paths.config, d.parts.paths.state)
+	cfg := d.parts.openFolder(ctx, folder)
+	if len(cfg.Problems) == 0 {
+		d.say(good, "configuration: nothing wrong")
+	}
+	for _, p := range cfg.Problems {
+		d.say(tooBad, "configuration: %s", p)
+	}
+	d.provider(ctx, cfg)
+	d.servers(ctx)
+}
+
+func (d *doctor) provider(ctx context.Context, cfg config.Config) {
+	c := cfg.Provider
+	if c.Name == config.Offline {
+		d.say(absent, `provider: none is configured, so the built-in stand-in answers; set OPENAI_API_KEY and OPENAI_MODEL, or "providers" in config.json`)
+		for name, base := range localProviders {
+			if models, err := d.models(ctx, config.Provider{Name: name, BaseURL: base, Model: "any"}, time.Second); err == nil {
+				d.say(absent, "provider: %s answers at %s with %s", name, base, some(models))
+			}
+		}
+		return
+	}
+	// A missing model is the one fault that the provider's list helps with.
+	if c.Err != "" && (c.BaseURL == "" || c.Model != "") {
+		d.say(tooBad, "provider: %s", c.Err)
+		return
+	}
+	asked := c
+	asked.Err, asked.Model = "", first(c.Model, "any")
+	models, err := d.models(ctx, asked, probing)
+	switch {
+	case err != nil:
+		d.say(tooBad, "provider %s: %v", c.Name, err)
+	case c.Model == "":
+		d.say(tooBad, "provider: %s; it offers %s", c.Err, some(models))
+	case len(models) > 0 && !slices.Contains(models, c.Model):
+		d.say(tooBad, "provider %s: it does not list the model %q; it offers %s", c.Name, c.Model, some(models))
+	default:
+		d.say(good, "provider %s: %s answers, model %s", c.Name, host(c.BaseURL), c.Model)
+	}
+}
+
+// localProviders are probed by doctor alone, and only when none is configured.
+//
+//nolint:gochecknoglobals // a constant table
+var localProviders = map[string]string{
+	"Ollama":    "http://127.0.0.1:11434/v1",
+	"LM Studio": "http://127.0.0.1:1234/v1",
+	"llama.cpp": "http://127.0.0.1:8080/v1",
+	"vLLM":      "http://127.0.0.1:8000/v1",
+}
+
+func (d *doctor) models(ctx context.Context, c config.Provider, limit time.Duration) ([]string, error) {
+	llm, err := openaiLLM(d.parts, c)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return llm.Models(ctx)
+}
+
+// some names the first few.
+func some(models []string) string {
+	const few = 8
+	switch {
+	case len(models) == 0:
+		return "no models"
+	case len(models) > few:
+		return fmt.Sprintf("%s and %d more", strings.Join(models[:few], ", "), len(models)-few)
+	}
+	return strings.Join(models, ", ")
+}
+
+func host(base string) string {
+	if u, err := url.Parse(base); err == nil && u.Host != "" {
+		return u.Host
+	}
+	return base
+}
+
+func (d *doctor) servers(ctx context.Context) {
+	d.parts.manager.WaitStarted(ctx)
+	for _, s := range d.parts.manager.Servers() {
+		switch s.Status {
+		case mcp.StatusReady:
+			d.say(good, "MCP server %s: ready, %s tools, %s resources, %s prompts", s.Name, count(s.Tools), count(s.Resources), count(s.Prompts))
+		case mcp.StatusDisabled:
+			d.say(absent, "MCP server %s: disabled in %s", s.Name, s.Source)
+		case mcp.StatusUntrusted:
+			d.say(absent, "MCP server %s: from %s, not trusted; `agentls mcp trust %s` shows what it would start", s.Name, s.Source, s.Name)
+		default:
+			d.say(tooBad, "MCP server %s: %s: %s", s.Name, s.Status, s.Error)
+		}
+	}
+}

@@ -1,0 +1,283 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"agentls/agent"
+	"agentls/mcp"
+)
+
+func mcpCommand(p program) *cobra.Command {
+	cmd := &cobra.Command{Use: "mcp", Short: "See and manage the MCP servers of the current folder"}
+	var asJSON bool
+	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
+
+	add := func(use, short string, args cobra.PositionalArgs, f func(*shell, []string) error) {
+		cmd.AddCommand(&cobra.Command{
+			Use: use, Short: short, Args: args,
+			RunE: func(c *cobra.Command, args []string) error {
+				folder, err := workingFolder()
+				if err != nil {
+					return err
+				}
+				parts := newParts(p)
+				defer parts.close()
+				host := openTerminal(p, parts.secrets)
+				stop := parts.relay(host)
+				defer stop()
+				cfg := parts.openFolder(c.Context(), folder)
+				for _, problem := range cfg.Problems {
+					fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
+				}
+				return f(&shell{ctx: c.Context(), parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
+			},
+		})
+	}
+	one, two := cobra.ExactArgs(1), cobra.ExactArgs(2)
+	add("list", "List the servers, with what each offers", cobra.NoArgs, func(s *shell, _ []string) error { return s.list() })
+	add("resources SERVER", "List a server's resources", one, func(s *shell, a []string) error { return s.resources(a[0]) })
+	add("prompts SERVER", "List a server's prompts", one, func(s *shell, a []string) error { return s.prompts(a[0]) })
+	add("tools SERVER", "List a server's tools", one, func(s *shell, a []string) error { return s.tools(a[0]) })
+	add("read SERVER URI", "Print a resource", two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
+	add("trust SERVER", "Let a server that came with this folder start", one, func(s *shell, a []string) error { return s.trust(a[0]) })
+	return cmd
+}
+
+// shell is one `agentls mcp …` command at work.
+type shell struct {
+	ctx     context.Context // of the command
+	parts   *parts
+	out     io.Writer
+	host    *terminal
+	json    bool
+	servers []mcp.ServerConfig
+}
+
+func (s *shell) fail(format string, args ...any) error {
+	fmt.Fprintln(s.host.notes, "agentls: "+oneLine(s.parts.secrets.Redact(fmt.Sprintf(format, args...)), 2000))
+	return exitError(exitFailed)
+}
+
+// settled waits until every server has started or failed: each has its own
+// deadline.
+func (s *shell) settled() []mcp.ServerInfo {
+	s.parts.manager.WaitStarted(s.ctx)
+	return s.parts.manager.Servers()
+}
+
+// ready waits for one server.
+func (s *shell) ready(name string) error {
+	for _, info := range s.settled() {
+		if info.Name != name {
+			continue
+		}
+		switch info.Status {
+		case mcp.StatusReady:
+			return nil
+		case mcp.StatusUntrusted:
+			return s.fail("%s came with this folder and is not trusted; look at it with `agentls mcp list`, then `agentls mcp trust %s`", name, name)
+		default:
+			return s.fail("%s is %s: %s", name, info.Status, info.Error)
+		}
+	}
+	return s.fail("no server is called %q; `agentls mcp list` shows those of this folder", name)
+}
+
+// print writes v as JSON, or rows as a table of cleaned cells.
+func (s *shell) print(v any, rows [][]string) error {
+	if s.json {
+		e := json.NewEncoder(s.out)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = oneLine(cell, 120)
+		}
+		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
+	}
+	return w.Flush()
+}
+
+func (s *shell) list() error {
+	all := s.settled()
+	rows := [][]string{{"NAME", "STATUS", "TOOLS", "RESOURCES", "PROMPTS", "FROM", ""}}
+	for _, i := range all {
+		what := i.Error
+		if what == "" && i.Status == mcp.StatusUntrusted {
+			what = strings.Join(append([]string{i.Command}, i.Args...), " ") + i.URL
+		}
+		rows = append(rows, []string{i.Name, string(i.Status), count(i.Tools), count(i.Resources), count(i.Prompts), i.Source, what})
+	}
+	return s.print(all, rows)
+}
+
+func count(n *int) string {
+	if n == nil {
+		return "-"
+	}
+	return fmt.Sprint(*n)
+}
+
+func (s *shell) resources(name string) error {
+	if err := s.ready(name); err != nil {
+		return err
+	}
+	l, err := s.parts.manager.ListResources(s.ctx, name)
+	if err != nil {
+		return s.fail("%s: %v", name, err)
+	}
+	rows := [][]string{{"URI", "NAME", "TYPE", "DESCRIPTION"}}
+	for _, r := range l.Resources {
+		rows = append(rows, []string{r.URI, first(r.Title, r.Name), r.MIMEType, r.Description})
+	}
+	for _, t := range l.Templates {
+		rows = append(rows, []string{t.URITemplate, first(t.Title, t.Name), t.MIMEType, t.Description})
+	}
+	return s.print(map[string]any{"resources": l.Resources, "templates": l.Templates}, rows)
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func (s *shell) prompts(name string) error {
+	if err := s.ready(name); err != nil {
+		return err
+	}
+	list, err := s.parts.manager.ListPrompts(s.ctx, name)
+	if err != nil {
+		return s.fail("%s: %v", name, err)
+	}
+	rows := [][]string{{"NAME", "ARGUMENTS", "DESCRIPTION"}}
+	for _, p := range list {
+		var args []string
+		for _, a := range p.Arguments {
+			n := a.Name
+			if !a.Required {
+				n += "?"
+			}
+			args = append(args, n)
+		}
+		rows = append(rows, []string{p.Name, strings.Join(args, " "), first(p.Description, p.Title)})
+	}
+	return s.print(map[string]any{"prompts": list}, rows)
+}
+
+func (s *shell) tools(name string) error {
+	if err := s.ready(name); err != nil {
+		return err
+	}
+	type tool struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Schema      json.RawMessage `json:"inputSchema"`
+	}
+	list := []tool{}
+	rows := [][]string{{"NAME", "DESCRIPTION"}}
+	for _, t := range s.parts.manager.Tools() {
+		if t.Server == name {
+			list = append(list, tool{t.Name, t.Description, t.Schema})
+			rows = append(rows, []string{t.Name, t.Description})
+		}
+	}
+	return s.print(map[string]any{"tools": list}, rows)
+}
+
+// read prints the text as it is when it goes to a file or a pipe.
+func (s *shell) read(name, uri string) error {
+	if err := s.ready(name); err != nil {
+		return err
+	}
+	contents, err := s.parts.manager.Read(s.ctx, name, uri)
+	s.auditRead(name, uri, err)
+	if err != nil {
+		return s.fail("%s: %s: %v", name, uri, err)
+	}
+	if s.json {
+		return s.print(map[string]any{"contents": contents}, nil)
+	}
+	for _, c := range contents {
+		text := c.Text
+		if c.Blob != "" {
+			text = fmt.Sprintf("[%s, %d bytes of base64; use --json]\n", c.MIMEType, len(c.Blob))
+		} else if isTerminal(s.out) {
+			text = printable(text)
+		}
+		if _, err := io.WriteString(s.out, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *shell) auditRead(name, uri string, err error) {
+	args, _ := json.Marshal(map[string]string{"uri": uri})
+	e := agent.AuditEntry{Server: name, Tool: "read_resource", Arguments: args, Outcome: agent.Completed, DecidedBy: "command"}
+	if err != nil {
+		e.Outcome, e.Reason = agent.Failed, err.Error()
+	}
+	s.parts.audit.Write(e)
+}
+
+// trust shows what would start and, when a person is there, asks once more.
+func (s *shell) trust(name string) error {
+	var cfg *mcp.ServerConfig
+	for i := range s.servers {
+		if s.servers[i].Name == name {
+			cfg = &s.servers[i]
+		}
+	}
+	switch {
+	case cfg == nil:
+		return s.fail("no server is called %q; `agentls mcp list` shows those of this folder", name)
+	case !cfg.Project:
+		return s.fail("%s is in your own configuration and needs no trust", name)
+	}
+	d := cfg.Shown
+	fmt.Fprintf(s.host.notes, "%s, from %s, would start:\n  %s\n", name, cfg.Source, oneLine(strings.Join(append([]string{d.Command}, d.Args...), " ")+d.URL, 1<<20))
+	for label, names := range map[string][]string{"variables it sets": d.Env, "headers": d.Headers, "variables it reads": cfg.Reads} {
+		if len(names) > 0 {
+			fmt.Fprintf(s.host.notes, "  %s: %s\n", label, oneLine(strings.Join(names, ", "), 1<<20))
+		}
+	}
+	if s.host.tty != nil {
+		fmt.Fprint(s.host.tty, "Trust this folder and start it from now on? [y/N] ")
+		line, err := readLine(s.ctx, s.host.tty)
+		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
+			return s.fail("not trusted")
+		}
+	}
+	s.parts.manager.TrustFolder(true)
+	info, err := s.parts.manager.Trust(name, true, cfg.Fingerprint)
+	if errors.Is(err, mcp.ErrFingerprint) {
+		return s.fail("%s has changed just now; run the command again", name)
+	}
+	if err != nil {
+		return s.fail("%s: %v", name, err)
+	}
+	for _, i := range s.settled() {
+		if i.Name == name {
+			info = i
+		}
+	}
+	if info.Status == mcp.StatusFailed {
+		return s.fail("%s is trusted, but failed: %s", name, info.Error)
+	}
+	_, err = fmt.Fprintf(s.out, "%s is trusted and %s\n", name, info.Status)
+	return err
+}

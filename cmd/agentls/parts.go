@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"agentls/agent"
+	"agentls/agent/config"
+	"agentls/agent/offline"
+	"agentls/agent/openai"
+	"agentls/mcp"
+	"agentls/mcp/workspace"
+)
+
+// parts are the packages tied together, for serve and for the shell commands.
+type parts struct {
+	paths   paths
+	source  config.Source
+	secrets *mcp.Secrets
+	log     *slog.Logger
+	logFile *logFile
+	state   *workspace.State
+	manager *mcp.Manager
+	audit   *agent.Audit
+	agent   *agent.Agent
+}
+
+func newParts(p program) *parts {
+	where := p.paths()
+	secrets := mcp.NewSecrets()
+	file := &logFile{path: filepath.Join(where.state, "log", "agentls.log")}
+	log := newLog(p.stderr, file, secrets)
+	state := workspace.NewState()
+	var reaper []string
+	if self, err := os.Executable(); err == nil {
+		reaper = []string{self, reaperArgument}
+	}
+	manager := mcp.NewManager(mcp.Options{
+		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
+		Environ: p.environ, Reaper: reaper, Secrets: secrets, Log: log,
+	})
+	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
+	return &parts{
+		paths:   where,
+		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets},
+		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit,
+		agent: agent.New(agent.Options{
+			Manager: manager, State: state, Audit: audit, Secrets: secrets,
+			RememberFile: filepath.Join(where.state, "approvals.json"), Log: log,
+		}),
+	}
+}
+
+// close ends every child and waits for what still runs.
+func (p *parts) close() {
+	p.agent.Close()
+	p.manager.Close()
+	_ = p.logFile.Close()
+}
+
+// openFolder loads the configuration of a folder and starts its servers.
+func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
+	p.state.SetFolders([]workspace.Folder{{Path: folder, Name: filepath.Base(folder)}})
+	c := config.Load(ctx, p.source, config.Request{Folders: []string{folder}})
+	p.manager.Configure(c.Servers)
+	return c
+}
+
+// newLLM makes the model of a provider.
+func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
+	if c.Err != "" {
+		return nil, &agent.ProviderError{Kind: agent.KindConfig, Message: c.Err}
+	}
+	if c.Name == config.Offline {
+		return offline.New(), nil
+	}
+	return openaiLLM(p, c)
+}
+
+func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
+	return openai.New(openai.Options{
+		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, ContextWindow: c.ContextWindow,
+		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, Secrets: p.secrets, Log: p.log,
+	})
+}

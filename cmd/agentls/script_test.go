@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"agentls/mcp/mcptest"
+)
+
+func TestMain(m *testing.M) {
+	mcptest.Main() // the test binary is also the fake MCP server
+	if reply, ok := os.LookupEnv(echoVariable); ok {
+		echo(os.Stdin, os.Stdout, reply)
+		return
+	}
+	testscript.Main(m, map[string]func(){"agentls": main})
+}
+
+// TestScripts runs the binary as a person at a shell does; each file of
+// testdata/script is one story.
+func TestScripts(t *testing.T) {
+	provider := httptest.NewServer(http.HandlerFunc(provide))
+	t.Cleanup(provider.Close)
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"),
+		Setup: func(e *testscript.Env) error {
+			home := filepath.Join(e.WorkDir, "home")
+			e.Setenv("HOME", home)
+			for _, name := range []string{"CONFIG", "STATE", "CACHE", "DATA"} {
+				e.Setenv("XDG_"+name+"_HOME", filepath.Join(home, strings.ToLower(name)))
+			}
+			e.Setenv("PROVIDER", provider.URL+"/v1")
+			// The fake server is given as JSON, to stand in a configuration.
+			fake := mcptest.Command(mcptest.Options{})
+			b, err := json.Marshal(map[string]any{"command": fake.Command, "args": fake.Args, "env": fake.Env})
+			e.Setenv("FAKE", string(b))
+			e.Setenv("D", "$") // for a dollar that expand leaves
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile},
+	})
+}
+
+// expandFile replaces $NAME in a file of the script.
+func expandFile(ts *testscript.TestScript, _ bool, args []string) {
+	for _, name := range args {
+		file := ts.MkAbs(name)
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(file, []byte(text), 0o600))
+	}
+}
+
+// provide is an OpenAI-compatible endpoint that answers by the last word of
+// the prompt: a status, a hang, a broken stream, or a sentence.
+func provide(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/models") {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"tiny","object":"model"}]}`)
+		return
+	}
+	var body struct {
+		Messages []struct {
+			Role    string          `json:"role"`
+			Content json.RawMessage `json:"content"`
+		} `json:"messages"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	last := body.Messages[len(body.Messages)-1]
+	switch text := string(last.Content); {
+	case strings.Contains(text, "unauthorized"):
+		w.WriteHeader(http.StatusUnauthorized)
+		fmt.Fprint(w, `{"error":{"message":"Incorrect API key provided: sk-script-secret-1","type":"invalid_request_error"}}`)
+	case last.Role != "tool" && strings.Contains(text, "read the env"):
+		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\".env\"}"}}]}`, "tool_calls")
+	case last.Role == "tool":
+		stream(w, fmt.Sprintf(`{"content":%q}`, "the tool said: "+text), "stop")
+	default:
+		stream(w, `{"content":"Hello from the model."}`, "stop")
+	}
+}
+
+func stream(w http.ResponseWriter, delta, finish string) {
+	w.Header().Set("Content-Type", "text/event-stream")
+	fmt.Fprintf(w, "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
+	fmt.Fprintf(w, "data: {\"id\":\"x\",\"object\":\"chat.completion.chunk\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", finish)
+}

@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	"agentls/lsp"
+)
+
+// serve speaks LSP on standard input and output until the editor is gone. The
+// exit code is LSP's: 0 after shutdown and exit.
+func serve(ctx context.Context, p program) error {
+	parts := newParts(p)
+	server := lsp.New(lsp.Options{
+		Version: version, Agent: parts.agent, Audit: parts.audit, Manager: parts.manager, State: parts.state,
+		Config: parts.source, NewLLM: parts.newLLM, StateDir: parts.paths.state, Secrets: parts.secrets,
+		Log: parts.log, Alive: alive,
+	})
+	code, err := server.Serve(ctx, p.stdin, p.stdout)
+	if err != nil {
+		parts.log.Error("serving ended", "err", err)
+	}
+	parts.close()
+	if code != 0 {
+		return exitError(code)
+	}
+	return nil
+}

@@ -1,0 +1,172 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"agentls/agent"
+	"agentls/mcp"
+)
+
+// terminal is the agent's host in a shell: the answer goes to out, everything
+// else to notes, questions to the terminal.
+type terminal struct {
+	out, notes io.Writer
+	tty        *os.File // nil: nobody to ask
+	secrets    *mcp.Secrets
+
+	mu  sync.Mutex // one question at a time, and no note inside it
+	mid bool       // out stands in the middle of a line
+}
+
+// openTerminal finds the person, who may have piped the prompt in.
+func openTerminal(p program, secrets *mcp.Secrets) *terminal {
+	t := &terminal{out: p.stdout, notes: p.stderr, secrets: secrets}
+	if isTerminal(p.stdin) || isTerminal(p.stderr) {
+		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+			t.tty = tty
+		} else if f, ok := p.stdin.(*os.File); ok && isTerminal(f) {
+			t.tty = f
+		}
+	}
+	return t
+}
+
+// Document implements [agent.Host]: a shell has no unsaved text.
+func (t *terminal) Document(string) (string, bool) { return "", false }
+
+// Emit implements [agent.Host].
+func (t *terminal) Emit(e agent.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e.Kind {
+	case agent.EventText:
+		fmt.Fprint(t.out, printable(e.Delta))
+		if e.Delta != "" {
+			t.mid = !strings.HasSuffix(e.Delta, "\n")
+		}
+	case agent.EventToolCall:
+		name := e.ToolCall.Tool
+		if e.ToolCall.Server != "" {
+			name = e.ToolCall.Server + "/" + name
+		}
+		t.note("· %s %s %s", name, e.ToolCall.State, e.ToolCall.Message)
+	case agent.EventMention:
+		t.note("· @%s:%s %s %s", e.Mention.Server, e.Mention.URI, e.Mention.Status, e.Mention.Error)
+	}
+}
+
+// note prints a line beside the answer. The caller holds mu.
+func (t *terminal) note(format string, args ...any) {
+	if t.mid {
+		fmt.Fprintln(t.out)
+		t.mid = false
+	}
+	line := strings.TrimSpace(fmt.Sprintf(format, args...))
+	fmt.Fprintln(t.notes, oneLine(t.secrets.Redact(line), 300))
+}
+
+// Ask implements [agent.Host]. Without a terminal everything is denied.
+func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	if t.tty == nil {
+		return agent.Answer{Decision: agent.DecisionDeny, Reason: "there is no terminal to ask on; allow it in the configuration"}, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q.Recheck != nil {
+		if a, decided := q.Recheck(); decided {
+			return a, nil
+		}
+	}
+	name := q.Tool
+	if q.Server != "" {
+		name = q.Server + "/" + name
+	}
+	t.note("The agent wants to call %s", name)
+	if q.DefinitionChanged {
+		t.note("Its definition has changed since it was allowed.")
+	}
+	fmt.Fprintf(t.tty, "  %s\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(t.secrets.Redact(string(q.Arguments)), 2000))
+	line, err := readLine(ctx, t.tty)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
+	switch strings.ToLower(word) {
+	case "y", "yes":
+		return agent.Answer{Decision: agent.DecisionOnce}, nil
+	case "s", "session":
+		return agent.Answer{Decision: agent.DecisionSession}, nil
+	case "a", "always":
+		return agent.Answer{Decision: agent.DecisionAlways}, nil
+	}
+	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
+}
+
+// readLine reads one line from the terminal, or gives up when ctx ends. The
+// goroutine ends with the next line or with the process: a terminal's read
+// cannot be called off.
+func readLine(ctx context.Context, r io.Reader) (string, error) {
+	got := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(r).ReadString('\n')
+		got <- line
+	}()
+	select {
+	case line := <-got:
+		return line, nil
+	case <-ctx.Done():
+		return "", context.Cause(ctx)
+	}
+}
+
+// printable takes out what would command a terminal; line breaks and tabs stay.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0) {
+			return -1
+		}
+		return r
+	}, s)
+}
+
+// oneLine is printable text on one line, cut at a number of code points.
+func oneLine(s string, limit int) string {
+	s = strings.Join(strings.Fields(printable(s)), " ")
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return s
+}
+
+// endLine ends a line of the answer that the model left open.
+func (t *terminal) endLine() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.mid {
+		fmt.Fprintln(t.out)
+		t.mid = false
+	}
+}
+
+// declined answers every question of a server in a shell command.
+//
+//nolint:gochecknoglobals // a constant
+var declined = mcp.RequestAnswer{}
+
+// event prints what a person at a shell should know of a server.
+func (t *terminal) event(e mcp.Event) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch e.Kind {
+	case mcp.EventFailed, mcp.EventLost:
+		t.note("! %s: %s: %s", e.Server, e.Kind, e.Err)
+	case mcp.EventUntrusted:
+		t.note("! %s: comes with this folder and is not trusted; see `agentls mcp trust %s`", e.Server, e.Server)
+	}
+}

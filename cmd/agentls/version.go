@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"agentls/lsp"
+	"agentls/mcp"
+)
+
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "Print the versions of agentls, Go, LSP and MCP", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "agentls %s\n%s %s/%s\nLSP %s\nMCP %s\n",
+				version, runtime.Version(), runtime.GOOS, runtime.GOARCH, lsp.ProtocolVersion, mcp.ProtocolVersions)
+			return err
+		},
+	}
+}

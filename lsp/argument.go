@@ -1,0 +1,191 @@
+package lsp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"go.lsp.dev/protocol"
+)
+
+// badf is a bad argument: what is wrong, and what to do.
+func badf(format string, args ...any) error {
+	return &paramsError{message: fmt.Sprintf(format, args...)}
+}
+
+// badArgument puts a decoding error into words that name the field. arg is the
+// struct that was decoded into, for the names it knows.
+func badArgument(command string, err error, arg any) error {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field := wrong.Field
+		if field == "" {
+			field = "the argument"
+		}
+		return badf("%s: %s must be %s, not %s", command, field, wording(wrong.Type), wrong.Value)
+	}
+	if bad, ok := errors.AsType[*paramsError](err); ok {
+		return badf("%s: %s", command, bad.message)
+	}
+	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
+		name = strings.Trim(name, `"`)
+		return badf("%s: unknown field %q%s", command, clip(name, 60), suggest(name, fields(reflect.TypeOf(arg))))
+	}
+	return badf("%s: %v", command, err)
+}
+
+// wording names a Go type as a user of JSON knows it.
+func wording(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a string"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Int, reflect.Int64, reflect.Uint32, reflect.Float64:
+		return "a whole number"
+	case reflect.Slice:
+		return "an array"
+	default:
+		return "an object"
+	}
+}
+
+// fields are the JSON names of a struct and of the structs in it.
+func fields(t reflect.Type) []string {
+	if t == nil {
+		return nil
+	}
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	var names []string
+	for f := range t.Fields() {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names = append(names, name)
+			names = append(names, fields(f.Type)...)
+		}
+	}
+	return names
+}
+
+// suggest ends an error message with the names that were perhaps meant, or
+// else with all of a few.
+func suggest(name string, known []string) string {
+	var near []string
+	for _, k := range known {
+		if limit := len(k)/4 + 1; distance(strings.ToLower(name), strings.ToLower(k), limit) <= limit ||
+			name != "" && strings.HasSuffix(strings.ToLower(k), "."+strings.ToLower(name)) {
+			near = append(near, k)
+		}
+	}
+	switch {
+	case len(near) > 0:
+		return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+	case len(known) == 0:
+		return ""
+	}
+	return "; there are " + strings.Join(known, ", ")
+}
+
+// distance is the number of edits from a to b; over limit it may be any number
+// over limit.
+func distance(a, b string, limit int) int {
+	if max(len(a)-len(b), len(b)-len(a)) > limit {
+		return limit + 1
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// deref gives what an optional field holds, or the zero value.
+func deref[T any](p *T) T {
+	if p == nil {
+		var zero T
+		return zero
+	}
+	return *p
+}
+
+// label checks a session or a run id: 1 to 128 printable characters.
+func label(command, field string, value *string) error {
+	if value == nil {
+		return nil
+	}
+	n := utf8.RuneCountInString(*value)
+	if n < 1 || n > 128 || !utf8.ValidString(*value) || strings.ContainsFunc(*value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return badf("%s: %s must be 1 to 128 printable characters", command, field)
+	}
+	return nil
+}
+
+// required checks that a field is there and not empty.
+func required(command, field string, value *string) error {
+	if deref(value) == "" {
+		return badf("%s: %s is missing; give {%q: \"…\"}", command, field, field)
+	}
+	return nil
+}
+
+// oneOf checks a field that knows few words.
+func oneOf(command, field, value string, words ...string) error {
+	if !slices.Contains(words, value) {
+		return badf("%s: %s must be one of %s, not %q", command, field, strings.Join(words, ", "), clip(value, 40))
+	}
+	return nil
+}
+
+// positionArg is a position in a command's argument. Some clients write whole
+// numbers as 1.0.
+type positionArg struct{ protocol.Position }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (p *positionArg) UnmarshalJSON(raw []byte) error {
+	var v struct {
+		Line      *float64 `json:"line"`
+		Character *float64 `json:"character"`
+	}
+	whole := func(f *float64) bool { return f != nil && *f >= 0 && *f == math.Trunc(*f) }
+	if json.Unmarshal(raw, &v) != nil || !whole(v.Line) || !whole(v.Character) {
+		return badf(`a position must be {"line": …, "character": …}, both whole numbers from 0, not %s`, clip(string(raw), 60))
+	}
+	p.Line = uint32(min(*v.Line, math.MaxInt32))
+	p.Character = uint32(min(*v.Character, math.MaxInt32))
+	return nil
+}
+
+// rangeArg is a range in a command's argument.
+type rangeArg struct {
+	Start *positionArg `json:"start"`
+	End   *positionArg `json:"end"`
+}
+
+// failed is a request that was right and failed: -32803.
+func failed(format string, args ...any) error {
+	return &refusal{codeRequestFailed, fmt.Sprintf(format, args...)}
+}

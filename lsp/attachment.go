@@ -1,0 +1,195 @@
+package lsp
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"agentls/agent"
+)
+
+const (
+	attachMax = 200000   // code points of a document that go along with a prompt
+	fileMax   = 16 << 20 // bytes of a file that are looked at for them
+)
+
+// documentArg is the document of a command's argument.
+type documentArg struct {
+	URI   *string   `json:"uri"`
+	Range *rangeArg `json:"range"`
+}
+
+// attachment is a document on its way into a prompt. An open one is taken from
+// the editor when the request comes; another one is read by the run, so that
+// a slow disk does not hold up the read loop.
+type attachment struct {
+	s      *Server
+	folder string // what the path is relative to; "" for none
+	file   string // slash-separated path in folder, still to be read; "" when text is there
+	rng    *rangeArg
+	agent.Attachment
+}
+
+// attach makes the attachment of a command's argument; nil for none.
+func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
+	if arg == nil {
+		return nil, nil
+	}
+	if err := required(command, "document.uri", arg.URI); err != nil {
+		return nil, err
+	}
+	if r := arg.Range; r != nil && (r.Start == nil || r.End == nil) {
+		return nil, badf("%s: document.range must have start and end", command)
+	}
+	a := &attachment{s: s, rng: arg.Range}
+	if d, ok := s.docs.get(*arg.URI); ok {
+		a.Path, a.LanguageID = d.uri, d.languageID
+		if d.path != "" {
+			a.Path = d.path
+			if folder, name, ok := s.inFolder(d.path); ok {
+				a.folder, a.Path = folder, name
+			}
+		}
+		a.take(d.text)
+		return a, nil
+	}
+	if !strings.HasPrefix(strings.ToLower(*arg.URI), "file:") {
+		return nil, badf("%s: document.uri %q is not open in the editor", command, clip(*arg.URI, 200))
+	}
+	u, err := uri.Parse(*arg.URI)
+	if err != nil {
+		return nil, badf("%s: document.uri %q is no URI: %v", command, clip(*arg.URI, 200), err)
+	}
+	folder, name, ok := s.inFolder(u.FsPath())
+	if !ok {
+		return nil, badf("%s: document.uri %q is neither open in the editor nor inside a workspace folder", command, clip(*arg.URI, 200))
+	}
+	a.folder, a.file, a.Path = folder, name, name
+	return a, nil
+}
+
+// inFolder finds the workspace folder that holds a path.
+func (s *Server) inFolder(path string) (folder, name string, ok bool) {
+	for _, folder := range s.folders() {
+		name, err := filepath.Rel(folder, path)
+		if err == nil && filepath.IsLocal(name) {
+			return folder, filepath.ToSlash(name), true
+		}
+	}
+	return "", "", false
+}
+
+// folders are the absolute paths of the workspace folders.
+func (s *Server) folders() []string {
+	list := s.o.State.Folders()
+	paths := make([]string, len(list))
+	for i, f := range list {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// load reads a document that is not open. It stays inside the folder, also
+// over symbolic links.
+func (a *attachment) load() error {
+	if a == nil || a.file == "" {
+		return nil
+	}
+	text, err := readInside(a.folder, a.file, fileMax)
+	if err != nil {
+		// The error of os names the path again.
+		if pe, ok := errors.AsType[*fs.PathError](err); ok {
+			err = pe.Err
+		}
+		return badf("agentls.ask: document %s cannot be read: %v", clip(a.file, 200), err)
+	}
+	if !utf8.ValidString(text) {
+		return badf("agentls.ask: document %s is no text in UTF-8", clip(a.file, 200))
+	}
+	a.file = ""
+	a.take(text)
+	return nil
+}
+
+// readInside reads at most limit bytes of a regular file below a folder, cut
+// at a whole character.
+func readInside(folder, name string, limit int64) (string, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	// A FIFO would hold up the open.
+	if info, err := root.Stat(name); err != nil {
+		return "", err
+	} else if !info.Mode().IsRegular() {
+		return "", errors.New("not a regular file")
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return "", err
+	}
+	for i := 1; int64(len(raw)) == limit && i <= min(utf8.UTFMax, len(raw)); i++ {
+		if last := raw[len(raw)-i:]; utf8.RuneStart(last[0]) {
+			if !utf8.FullRune(last) {
+				raw = raw[:len(raw)-i]
+			}
+			break
+		}
+	}
+	return string(raw), nil
+}
+
+// take cuts the range and the limit out of the text.
+func (a *attachment) take(text string) {
+	if r := a.rng; r != nil {
+		from, to := r.Start.Position, r.End.Position
+		if to.Line < from.Line || to.Line == from.Line && to.Character < from.Character {
+			from, to = to, from // a selection made backwards
+		}
+		start, end := a.s.docs.offset(text, from), a.s.docs.offset(text, to)
+		text = text[start:max(start, end)]
+		a.StartLine, a.EndLine = lineSpan(from, to)
+	}
+	a.Text = text
+	if len(text) > attachMax {
+		n := 0
+		for i := range text {
+			if n == attachMax {
+				a.Text, a.Truncated = text[:i], true
+				break
+			}
+			n++
+		}
+	}
+}
+
+// lineSpan gives the first and the last line of a range, from 1; a range that ends
+// at a line's beginning does not hold that line.
+func lineSpan(from, to protocol.Position) (first, last int) {
+	first, last = int(from.Line)+1, int(to.Line)+1
+	if to.Character == 0 && last > first {
+		last--
+	}
+	return first, last
+}
+
+// attachment gives what goes to the agent; nil for none.
+func (a *attachment) attachment() *agent.Attachment {
+	if a == nil {
+		return nil
+	}
+	return &a.Attachment
+}

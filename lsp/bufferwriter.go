@@ -1,0 +1,217 @@
+package lsp
+
+import (
+	"context"
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+)
+
+const (
+	streamEvery = 250 * time.Millisecond // at most four edits a second
+	// A cancelled run is answered within half a second; its line is written
+	// within that, also when the agent does not come back.
+	cancelWait  = 350 * time.Millisecond
+	cancelWrite = 120 * time.Millisecond
+)
+
+// bufferWriter writes a run's answer into its prompt buffer (CONTRACT §6). One
+// goroutine, the run's, follows the document and writes.
+type bufferWriter struct {
+	x      *run
+	name   string
+	stream bool
+	last   chan outcome  // the worker's word that nothing more comes
+	done   chan struct{} // closed when all is written
+	wake   chan struct{} // holds a token while there is text to take
+
+	mu   sync.Mutex
+	text []byte // of the model, not written yet
+
+	// The goroutine's own.
+	point   *point
+	escaper escaper
+	begun   bool  // the heading is written
+	wrote   bool  // some of the answer is written
+	err     error // why nothing more is written
+}
+
+func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter {
+	return &bufferWriter{
+		x: x, name: path.Base(d.uri), stream: stream, point: newPoint(x.s, d, offset),
+		last: make(chan outcome, 1), done: make(chan struct{}), wake: make(chan struct{}, 1),
+	}
+}
+
+// feed takes a piece of the answer. Never blocks.
+func (b *bufferWriter) feed(delta string) {
+	if !b.stream {
+		return
+	}
+	b.mu.Lock()
+	b.text = append(b.text, delta...)
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pause parts the texts of two steps.
+func (b *bufferWriter) pause() {
+	b.mu.Lock()
+	some := len(b.text) > 0 && b.text[len(b.text)-1] != '\n'
+	b.mu.Unlock()
+	if some {
+		b.feed("\n\n")
+	}
+}
+
+// finish writes the rest and waits until it is written.
+func (b *bufferWriter) finish(o outcome) {
+	b.last <- o
+	<-b.done
+}
+
+// write follows the document and writes, until the run's end is written.
+func (b *bufferWriter) write() {
+	defer close(b.done)
+	cancelled := b.x.ctx.Done()
+	var due, late <-chan time.Time
+	for {
+		changed := b.x.s.docs.changed(b.point.uri)
+		_ = b.point.follow() // what is wrong counts when something is written
+		select {
+		case <-changed:
+		case <-b.wake:
+			if due == nil {
+				due = time.After(streamEvery)
+			}
+		case <-due:
+			due = nil
+			b.grow()
+		case <-cancelled:
+			cancelled = nil
+			late = time.After(cancelWait)
+		case <-late:
+			b.end(outcome{err: context.Cause(b.x.ctx)})
+			return
+		case o := <-b.last:
+			b.end(o)
+			return
+		}
+	}
+}
+
+// grow writes the whole lines that have come.
+func (b *bufferWriter) grow() {
+	b.mu.Lock()
+	n := strings.LastIndexByte(string(b.text), '\n') + 1
+	lines := string(b.text[:n])
+	b.text = b.text[n:]
+	b.mu.Unlock()
+	if !b.wrote {
+		lines = strings.TrimLeft(lines, "\r\n")
+	}
+	if lines != "" {
+		b.put(b.heading() + b.escaper.escape(lines))
+		b.wrote = true
+	}
+}
+
+// end writes what is left of the answer, how the run ended, and a new turn.
+func (b *bufferWriter) end(o outcome) {
+	b.mu.Lock()
+	rest := string(b.text)
+	b.mu.Unlock()
+	if !b.stream || !b.wrote && strings.TrimSpace(rest) == "" {
+		rest = o.result.Text
+	}
+	if !b.wrote {
+		rest = strings.TrimLeft(rest, "\r\n")
+	}
+	text := b.escaper.escape(strings.TrimRight(rest, " \t\r\n")) + b.escaper.end()
+	if note := b.note(o); note != "" {
+		if text != "" || b.wrote {
+			text += "\n\n"
+		}
+		text += note
+	}
+	text = b.heading() + text
+	if !b.followed() {
+		text += "\n\n## You\n"
+	}
+	b.put(text)
+	if b.err != nil {
+		b.complain()
+	}
+}
+
+// heading begins the turn, once.
+func (b *bufferWriter) heading() string {
+	if b.begun {
+		return ""
+	}
+	b.begun = true
+	return "\n\n## Agent\n\n"
+}
+
+// note says how a run ended that did not complete.
+func (b *bufferWriter) note(o outcome) string {
+	switch {
+	case o.err != nil && b.x.ctx.Err() != nil:
+		return "*(cancelled)*"
+	case o.err != nil:
+		return "*(failed: " + strings.ReplaceAll(b.x.s.tell(o.err.Error()), "*", "") + ")*"
+	case o.result.Status == string(runStopped):
+		return "*(stopped: " + clean(o.result.StopReason) + ")*"
+	case !b.wrote && strings.TrimSpace(o.result.Text) == "":
+		return "*(no answer)*"
+	}
+	return ""
+}
+
+// followed reports whether another turn comes right after the point, so that
+// no empty one is put between.
+func (b *bufferWriter) followed() bool {
+	rest := strings.TrimLeft(b.point.at.text[min(b.point.offset, len(b.point.at.text)):], " \t\r\n")
+	return turnHeading.MatchString(rest)
+}
+
+// put inserts at the point. After the first failure nothing more is written:
+// the rest would stand at the wrong place.
+func (b *bufferWriter) put(text string) {
+	if b.err != nil {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(b.x.ctx))
+	defer cancel(nil)
+	defer context.AfterFunc(b.x.ctx, func() { // a cancelled run has little time left
+		time.AfterFunc(cancelWrite, func() { cancel(errUnconfirmed) })
+	})()
+	if b.err = b.point.follow(); b.err == nil && !b.point.alive() {
+		b.err = errAnchorGone
+	}
+	if b.err == nil {
+		b.err = b.point.insert(ctx, text)
+	}
+}
+
+// complain tells the user where the answer is.
+func (b *bufferWriter) complain() {
+	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; it is in the result of the command")
+}
+
+// alive reports whether the turn that the point belongs to still holds text
+// before it.
+func (p *point) alive() bool {
+	for _, t := range turns(p.at.text) {
+		if t.start <= p.offset && p.offset <= t.end {
+			return strings.TrimSpace(p.at.text[t.start:p.offset]) != ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,93 @@
+package lsp
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// cleanLimit is how many code points of a foreign text are shown.
+const cleanLimit = 300
+
+// clean makes foreign text fit for a message, a question, a progress, a label
+// or a hover (CONTRACT §7): control, bidi and zero-width characters out, one
+// line, 300 characters, `](` broken.
+func clean(text string) string { return cleanTo(text, cleanLimit) }
+
+// escapes matches what a terminal would act on: CSI, OSC and other sequences
+// that begin with ESC, and their 8-bit forms.
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]|\u009d)[^\x07\x1b\u009c]*(?:\x07|\x1b\\\\|\u009c)?|\x1b[ -/]*[0-~]?")
+
+// cleanTo is clean with another limit in code points.
+func cleanTo(text string, limit int) string {
+	// Nothing past this can be seen; a huge text must not cost a pass.
+	if most := 16*limit + 4096; len(text) > most {
+		text = text[:most]
+	}
+	text = escapes.ReplaceAllString(strings.ToValidUTF8(text, "\uFFFD"), "")
+	var b strings.Builder
+	n, space := 0, false
+	for _, r := range text {
+		switch {
+		case unicode.IsSpace(r):
+			space = n > 0
+			continue
+		case invisible(r):
+			continue
+		case n >= limit:
+			return breakLinks(b.String()) + "…"
+		}
+		if space {
+			b.WriteByte(' ')
+			n, space = n+1, false
+		}
+		b.WriteRune(r)
+		n++
+	}
+	return breakLinks(b.String())
+}
+
+// breakLinks keeps Markdown from making a link of foreign text: editors run
+// command: links in popups.
+func breakLinks(text string) string { return strings.ReplaceAll(text, "](", "] (") }
+
+// invisible reports runes that are not seen or that change how others are
+// seen: controls, formats (bidi, zero width, tags, soft hyphen), variation
+// selectors and the fillers that fonts draw as nothing.
+func invisible(r rune) bool {
+	switch {
+	case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
+		return true
+	}
+	switch r {
+	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:
+		return true
+	}
+	return false
+}
+
+// tell makes foreign text fit to be shown: no secrets, then clean.
+func (s *Server) tell(text string) string { return clean(s.o.Secrets.Redact(text)) }
+
+// quoteVisible quotes a text so that nothing in it stays unseen: what is not
+// ASCII, a letter or a digit is escaped.
+func quoteVisible(text string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range text {
+		switch quoted := strconv.QuoteRune(r); {
+		case r == '"':
+			b.WriteString(`\"`)
+		case r == '\'':
+			b.WriteRune(r)
+		case r > 0x7e && (invisible(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)):
+			quoted = strconv.QuoteRuneToASCII(r)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		default:
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

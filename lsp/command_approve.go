@@ -1,0 +1,54 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"agentls/agent"
+)
+
+// approvalInfo is one line of agentls.approvals.
+type approvalInfo struct {
+	ID        string          `json:"id"`
+	Kind      string          `json:"kind"`
+	RunID     string          `json:"runId,omitzero"`
+	Server    string          `json:"server,omitzero"`
+	Tool      string          `json:"tool,omitzero"`
+	Arguments json.RawMessage `json:"arguments,omitzero"`
+	Reason    string          `json:"reason"`
+	Deadline  string          `json:"deadline"` // RFC 3339
+}
+
+func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
+	list := []approvalInfo{}
+	for _, w := range s.asks.waiting() {
+		list = append(list, approvalInfo{
+			w.id, w.kind, w.runID, clean(w.server), clean(w.tool), orEmpty(w.arguments), s.tell(w.reason), w.deadline.UTC().Format(time.RFC3339),
+		})
+	}
+	return answerNow(list), nil
+}
+
+// approveArg is the argument of agentls.approve.
+type approveArg struct {
+	ID        *string         `json:"id"`
+	Decision  *string         `json:"decision"`
+	Reason    *string         `json:"reason"`
+	Arguments json.RawMessage `json:"arguments"`
+	Content   json.RawMessage `json:"content"` // of kinds that are not in this version
+}
+
+func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation) (serveFunc, error) {
+	if err := required(in.command, "id", arg.ID); err != nil {
+		return nil, err
+	}
+	if err := required(in.command, "decision", arg.Decision); err != nil {
+		return nil, err
+	}
+	answer, err := answerOf(agent.Decision(*arg.Decision), deref(arg.Reason), arg.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	return answerNow(map[string]bool{"resolved": s.asks.resolve(*arg.ID, answer)}), nil
+}

@@ -1,0 +1,141 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"agentls/agent"
+	"agentls/mcp"
+)
+
+func prepareServers(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
+	list := s.o.Manager.Servers()
+	for i := range list {
+		list[i].Error = s.o.Secrets.Redact(list[i].Error)
+	}
+	return answerNow(list), nil
+}
+
+// serverArg is the argument of the commands that take a server alone.
+type serverArg struct {
+	Server *string `json:"server"`
+}
+
+// server checks that a server is configured.
+func (s *Server) server(command string, name *string) error {
+	if err := required(command, "server", name); err != nil {
+		return err
+	}
+	var names []string
+	for _, info := range s.o.Manager.Servers() {
+		if info.Name == *name {
+			return nil
+		}
+		names = append(names, info.Name)
+	}
+	return badf("%s: no server is named %q%s", command, clip(*name, 100), suggest(*name, names))
+}
+
+// mcpError sorts an error of the manager: a bad argument, a cancel, or a
+// request that failed.
+func (s *Server) mcpError(ctx context.Context, command, server string, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrFingerprint):
+		return badf("%s: %s: %s", command, clip(server, 100), s.o.Secrets.Redact(err.Error()))
+	case errors.Is(err, mcp.ErrUntrustedFolder):
+		s.asks.askFolder()
+		return badf("%s: %s comes from a project file and its folder is not trusted; trust the folder first, the question for it is being asked", command, clip(server, 100))
+	}
+	return failed("%s: %s", server, s.o.Secrets.Redact(err.Error()))
+}
+
+// readArg is the argument of agentls.mcp.read.
+type readArg struct {
+	Server *string `json:"server"`
+	URI    *string `json:"uri"`
+}
+
+// contentInfo is one content of agentls.mcp.read.
+type contentInfo struct {
+	URI      string  `json:"uri"`
+	MIMEType string  `json:"mimeType"`
+	Text     *string `json:"text,omitzero"`
+	Blob     *string `json:"blob,omitzero"` // base64
+}
+
+func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serveFunc, error) {
+	if err := s.server(in.command, arg.Server); err != nil {
+		return nil, err
+	}
+	if err := required(in.command, "uri", arg.URI); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		start := time.Now()
+		contents, err := s.o.Manager.Read(ctx, *arg.Server, *arg.URI)
+		s.auditRead(ctx, *arg.Server, *arg.URI, start, err)
+		if err != nil {
+			return nil, s.mcpError(ctx, in.command, *arg.Server, err)
+		}
+		list := make([]contentInfo, len(contents))
+		for i, c := range contents {
+			list[i] = contentInfo{URI: c.URI, MIMEType: c.MIMEType, Text: &c.Text}
+			if c.Blob != "" {
+				list[i].Text, list[i].Blob = nil, &c.Blob
+			}
+		}
+		return map[string]any{"contents": list}, nil
+	}, nil
+}
+
+// auditRead writes down what a command read (CONTRACT §8).
+func (s *Server) auditRead(ctx context.Context, server, uri string, start time.Time, err error) {
+	arguments, _ := json.Marshal(map[string]string{"uri": uri}) // strings always encode
+	e := agent.AuditEntry{
+		Time: start, Server: server, Tool: "read_resource", Arguments: arguments,
+		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(start).Milliseconds(),
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		e.Outcome = agent.Cancelled
+	case err != nil:
+		e.Outcome, e.Reason = agent.Failed, err.Error()
+	}
+	s.o.Audit.Write(e)
+}
+
+func prepareRestart(s *Server, _ context.Context, arg serverArg, in invocation) (serveFunc, error) {
+	if err := s.server(in.command, arg.Server); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		info, err := s.o.Manager.Restart(*arg.Server)
+		return info, s.mcpError(ctx, in.command, *arg.Server, err)
+	}, nil
+}
+
+// trustArg is the argument of agentls.mcp.trust.
+type trustArg struct {
+	Server      *string `json:"server"`
+	Trust       *bool   `json:"trust"`
+	Fingerprint *string `json:"fingerprint"`
+}
+
+func prepareTrust(s *Server, _ context.Context, arg trustArg, in invocation) (serveFunc, error) {
+	if err := s.server(in.command, arg.Server); err != nil {
+		return nil, err
+	}
+	if arg.Trust == nil {
+		return nil, badf("%s: trust is missing; give {\"server\": …, \"trust\": true} or false", in.command)
+	}
+	return func(ctx context.Context) (any, error) {
+		info, err := s.o.Manager.Trust(*arg.Server, *arg.Trust, deref(arg.Fingerprint))
+		return info, s.mcpError(ctx, in.command, *arg.Server, err)
+	}, nil
+}

@@ -1,0 +1,160 @@
+package lsp
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/agent"
+)
+
+const (
+	promptMax = 1_000_000 // code points of a prompt
+	headMax   = 120       // code points of a prompt that are shown in lists
+	titleMax  = 48        // and in the title of a progress
+)
+
+// askArg is the argument of agentls.ask.
+type askArg struct {
+	Prompt   *string      `json:"prompt"`
+	Mode     *string      `json:"mode"`
+	Session  *string      `json:"session"`
+	Document *documentArg `json:"document"`
+	Action   *string      `json:"action"`
+	Detached *bool        `json:"detached"`
+	RunID    *string      `json:"runId"`
+}
+
+func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveFunc, error) {
+	if strings.TrimSpace(deref(arg.Prompt)) == "" {
+		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer (a file whose name ends in .agentls.md) and write it there", in.command)
+	}
+	if err := reactOnly(in.command, arg.Mode); err != nil {
+		return nil, err
+	}
+	if arg.Action != nil {
+		return nil, badf("%s: action is not in this version; say in the prompt what is to be done", in.command)
+	}
+	if err := label(in.command, "session", arg.Session); err != nil {
+		return nil, err
+	}
+	if err := label(in.command, "runId", arg.RunID); err != nil {
+		return nil, err
+	}
+	document, err := s.attach(in.command, arg.Document)
+	if err != nil {
+		return nil, err
+	}
+	x := s.newRun(*arg.Prompt, deref(arg.Session), deref(arg.RunID))
+	x.document = document
+	return s.queue(x, in, arg.Detached)
+}
+
+// reactOnly refuses the modes that come later.
+func reactOnly(command string, mode *string) error {
+	switch m := agent.Mode(deref(mode)); m {
+	case "", agent.ModeReAct:
+		return nil
+	case "plan", "team":
+		return badf("%s: mode %q is not in this version; leave mode out", command, m)
+	default:
+		return badf("%s: mode must be \"react\", not %q", command, clip(string(m), 40))
+	}
+}
+
+// newRun makes a run that is not queued yet; an empty session or id is made
+// new.
+func (s *Server) newRun(prompt, session, id string) *run {
+	if session == "" {
+		session = newID()
+	}
+	if id == "" {
+		id = newID()
+	}
+	shown := s.o.Secrets.Redact(prompt[:min(len(prompt), 8*headMax)])
+	x := &run{
+		s: s, id: id, session: session, prompt: prompt, head: cleanTo(shown, headMax),
+		turn: make(chan struct{}), box: newMailbox(), outcome: make(chan outcome, 1), done: make(chan struct{}), gone: make(chan struct{}),
+	}
+	x.ctx, x.cancel = context.WithCancelCause(context.Background()) // ended by runs, which owns it
+	x.progress.s = s
+	x.progress.title = "agentls: " + cleanTo(shown, titleMax)
+	return x
+}
+
+// queue gives the run its place and returns what answers the request.
+func (s *Server) queue(x *run, in invocation, detached *bool) (serveFunc, error) {
+	if n := utf8.RuneCountInString(x.prompt); n > promptMax {
+		return nil, badf("%s: the prompt has %d characters, the most is %d; put the text into a file and mention it", in.command, n, promptMax)
+	}
+	x.detached = s.isDetached(detached, in.token != nil)
+	x.progress.token = in.token
+	if in.token == nil || x.detached { // a request's token ends with its response
+		x.progress.token = nil
+		if w := s.peer.caps.Window; w != nil && deref(w.WorkDoneProgress) {
+			x.progress.token, x.progress.create = protocol.String(newID()), true
+		}
+	}
+	x.token = x.progress.token
+	if err := s.runs.add(x); err != nil {
+		return nil, err
+	}
+	if x.detached {
+		return answerNow(s.runs.started(x)), nil
+	}
+	return x.await, nil
+}
+
+// isDetached decides by CONTRACT §4 whether a command answers at once.
+func (s *Server) isDetached(wish *bool, token bool) bool {
+	if wish != nil {
+		return *wish
+	}
+	switch s.cfg.Load().Detached {
+	case "always":
+		return true
+	case "never":
+		return false
+	}
+	if token || s.peer.features != (features{}) {
+		return false
+	}
+	impatient := []string{"", "eglot", "emacs", "helix", "zed", "kak-lsp"}
+	return slices.Contains(impatient, strings.ToLower(s.peer.name))
+}
+
+// startedInfo is the result of a detached command.
+type startedInfo struct {
+	RunID   string    `json:"runId"`
+	Session string    `json:"session"`
+	Status  runStatus `json:"status"`
+}
+
+// started says whether a run that was just added waits.
+func (r *runs) started(x *run) startedInfo {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	info := startedInfo{x.id, x.session, runQueued}
+	if q := r.queues[x.session]; len(q) == 0 || q[0] == x {
+		info.Status = runRunning
+	}
+	return info
+}
+
+// cancelArg is the argument of agentls.cancel.
+type cancelArg struct {
+	RunID *string `json:"runId"`
+}
+
+// prepareCancel cancels in wire order: every run that was asked for before.
+func prepareCancel(s *Server, _ context.Context, arg cancelArg, _ invocation) (serveFunc, error) {
+	ids := s.runs.cancel(agent.ErrCancelled, func(x *run) bool { return arg.RunID == nil || *arg.RunID == x.id })
+	return answerNow(map[string][]string{"cancelled": ids}), nil
+}
+
+func prepareRuns(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
+	return answerNow(s.runs.infos()), nil
+}

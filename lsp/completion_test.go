@@ -1,0 +1,122 @@
+package lsp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"agentls/mcp"
+)
+
+func TestMentionAt(t *testing.T) {
+	check := func(text, want string) {
+		t.Helper()
+		cursor := strings.Index(text, "|")
+		text = strings.Replace(text, "|", "", 1)
+		got := "no mention"
+		if at, ok := mentionAt(text, cursor); ok {
+			got = text[at:cursor]
+		}
+		if got != want {
+			t.Errorf("%q at %d: %q, want %q", text, cursor, got, want)
+		}
+	}
+	const none = "no mention"
+	check("@|", "@")
+	check("see @fs:file:///a|b and", "@fs:file:///a")
+	check("see (@fs:|", "@fs:")
+	check("see «@fs:|", "@fs:")
+	check("see\n@fs:|\n", "@fs:")
+	check("me@|", none)
+	check("me@corp:http://x|", none)
+	check("mail me@fa|", none)
+	check("no at sign|", none)
+	check("@fs:file:///a@b|", "@fs:file:///a@b")
+	check("@one:x @two:|", "@two:")
+	check("@one:x and then|", none)
+	check("@fs:<file:///my do|", "@fs:<file:///my do")
+	check("@fs:<file:///my doc>|", none)
+	check(`@fs:"file:///my do|`, `@fs:"file:///my do`)
+	check(`@fs:"file:///my doc" |`, none)
+	check(`"@fs:|`, `@fs:`)
+	check(`"@fs:|"`, none)
+	check("`@fs:|` x", none)
+	check("`cat @fs:| now`", none)
+	check("what's in @fs:|", "@fs:") // PaiCLI P1: an apostrophe is no quote
+	check("`done` @fs:|", "@fs:")
+	check("5\" @fs:| 6\"", "@fs:")
+	check("```\n@fs:|\n```", none)
+	check("```\nx\n```\n@fs:|", "@fs:")
+	check("## You\n@fs:|", "@fs:")
+	check("## You\nq\n## Agent\n@fs:|\n## You\n", none)
+	check("## You\nq\n## Agent\na\n## You\n@fs:|", "@fs:")
+	check("intro @fs:|\n## You\n", none)
+	check("|@fs", none)
+	check("@fs|\r\nx", "@fs")
+	check("😀 @fs:|", "@fs:")
+}
+
+func TestItemsByEditor(t *testing.T) {
+	resource := func(uri, insert string) mcp.Candidate {
+		return mcp.Candidate{Server: "git", Mention: "git", Resource: &mcp.Resource{Server: "git", URI: uri, MIMEType: "text/x"}, Insert: insert, Label: "A label"}
+	}
+	plain := resource("git://log/main", "@git:git://log/main")
+	spaced := resource("file:///my doc", "@git:<file:///my doc>")
+	check := func(client, version, text string, c mcp.Candidate, wantText, wantFilter string) {
+		t.Helper()
+		s := &Server{docs: newDocuments(nil), peer: peer{name: client, version: version}}
+		item, ok := s.mentionEdit(text, strings.IndexByte(text, '@'), len(text)).item(c, 7)
+		if !ok {
+			if wantText != "" {
+				t.Errorf("%s %q: no item", client, text)
+			}
+			return
+		}
+		var got struct {
+			FilterText, SortText string
+			TextEdit             struct {
+				NewText string
+				Range   struct{ Start, End struct{ Character int } }
+			}
+		}
+		raw, err := codec{}.Marshal(&item)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(raw, &got); err != nil {
+			t.Fatal(err)
+		}
+		r := got.TextEdit.Range
+		if after := text[:r.Start.Character] + got.TextEdit.NewText + text[r.End.Character:]; after != wantText {
+			t.Errorf("%s: %q becomes %q, want %q", client, text, after, wantText)
+		}
+		if got.FilterText != wantFilter || got.SortText != "0007" {
+			t.Errorf("%s: filterText %q sortText %q, want %q", client, got.FilterText, got.SortText, wantFilter)
+		}
+	}
+	for _, client := range [][2]string{{"Visual Studio Code", "1.100.0"}, {"Neovim", "0.10.4"}, {"helix", "25.07"}, {"", ""}} {
+		check(client[0], client[1], "see @git:git://l", plain, "see @git:git://log/main", "@git:git://log/main")
+		check(client[0], client[1], "@lo", plain, "@git:git://log/main", "@git:git://log/main")
+		check(client[0], client[1], "@git:fi", spaced, "@git:<file:///my doc>", "@git:file:///my doc")
+		check(client[0], client[1], "@git:<fi", spaced, "@git:<file:///my doc>", "@git:<file:///my doc>")
+	}
+	// eglot takes the symbol at point for what is completed, old Neovim a word.
+	check("Eglot", "1.17.30", "see @git:git://l", plain, "see @git:git://log/main", "//log/main")
+	check("Emacs", "", "@gi", plain, "@git:git://log/main", "git:git://log/main")
+	check("GNU Emacs", "30", "@", plain, "@git:git://log/main", "git:git://log/main")
+	check("Eglot", "1", "@git:fi", spaced, "@git:<file:///my doc>", "file:///my doc")
+	check("Eglot", "1", "@lo", plain, "@git:git://log/main", "git:git://log/main")
+	check("Neovim", "0.7.2", "@git:git://lo", plain, "@git:git://log/main", "log/main")
+	check("Neovim", "v0.9.5", "@git:git://", plain, "@git:git://log/main", "log/main")
+	check("Eglot", "1", "@x:lo", plain, "", "")
+	check("", "", "@", resource("a\nb", "@git:a\nb"), "", "")
+}
+
+func BenchmarkMentionAt(b *testing.B) {
+	text := strings.Repeat("## You\nwhat is this?\n\n## Agent\n"+strings.Repeat("An answer of some length, with words.\n", 50)+"\n", 20) + "## You\nsee @fs:file:///a"
+	for b.Loop() {
+		if _, ok := mentionAt(text, len(text)); !ok {
+			b.Fatal("no mention")
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package lsp
+
+import (
+	"context"
+
+	"agentls/agent"
+)
+
+// host is [agent.Host] on the editor, for one run.
+type host struct{ x *run }
+
+// Document gives the text of an open file as the editor has it now.
+func (h host) Document(path string) (string, bool) {
+	h.x.s.docs.flush() // the state is kept a little behind the editor
+	d, ok := h.x.s.o.State.ByPath(path)
+	return d.Text, ok
+}
+
+// Ask puts the question to the person and marks the run as waiting meanwhile.
+func (h host) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	h.x.s.runs.wait(h.x, +1)
+	defer h.x.s.runs.wait(h.x, -1)
+	w := toolQuestion(h.x.s, q)
+	tell := func(state string, d agent.Decision) {
+		h.x.box.put(pending{Event: agent.Event{Kind: eventApproval}, approval: &approvalEvent{w.id, w.kind, w.server, w.tool, state, d}})
+	}
+	tell("open", "")
+	answer, err := h.x.s.asks.ask(ctx, w)
+	if err == nil {
+		tell("resolved", answer.Decision)
+	} else {
+		tell("resolved", agent.DecisionDeny)
+	}
+	return answer, err
+}
+
+// Emit hands the event to the run's teller. Never blocks.
+func (h host) Emit(e agent.Event) {
+	h.x.box.put(pending{Event: e})
+	if b := h.x.buffer; b != nil {
+		switch e.Kind {
+		case agent.EventText:
+			b.feed(e.Delta)
+		case agent.EventStep:
+			b.pause()
+		}
+	}
+}

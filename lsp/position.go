@@ -1,0 +1,100 @@
+package lsp
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"go.lsp.dev/protocol"
+)
+
+// lines walks the lines of a text. Line endings are those of LSP: \n, \r\n
+// and \r.
+type lines struct {
+	text searchable
+	pos  int // where the next line starts
+	lf   int // the first \n from pos on, or the size; behind pos: to be searched
+}
+
+// searchable is a text, in one piece or not.
+type searchable interface {
+	size() int
+	// index finds the first c in [from, to), or -1.
+	index(c byte, from, to int) int
+}
+
+type flat string
+
+func (t flat) size() int { return len(t) }
+
+func (t flat) index(c byte, from, to int) int {
+	if i := strings.IndexByte(string(t[from:to]), c); i >= 0 {
+		return from + i
+	}
+	return -1
+}
+
+func linesFrom(text searchable, pos int) lines { return lines{text: text, pos: pos, lf: -1} }
+
+// next gives the line at pos, [start, end), and goes behind its ending. more
+// is false for the last line, which has none.
+func (l *lines) next() (start, end int, more bool) {
+	start = l.pos
+	size := l.text.size()
+	if l.lf < l.pos {
+		if l.lf = l.text.index('\n', l.pos, size); l.lf < 0 {
+			l.lf = size
+		}
+	}
+	switch cr := l.text.index('\r', l.pos, l.lf); {
+	case cr >= 0 && cr+1 < l.lf, cr >= 0 && l.lf == size:
+		end, l.pos = cr, cr+1
+	case cr >= 0:
+		end, l.pos = cr, l.lf+1
+	case l.lf < size:
+		end, l.pos = l.lf, l.lf+1
+	default:
+		l.pos = size
+		return start, size, false
+	}
+	return start, end, true
+}
+
+// byteOf is the byte offset of a character in a line without its ending. What
+// points inside a character means its start, what points behind the end means
+// the end.
+func byteOf(line string, character uint32, encoding protocol.PositionEncodingKind) int {
+	want, units := uint64(character), uint64(0)
+	for i, r := range line {
+		n := unitsOf(r, line[i:], encoding)
+		if units+n > want {
+			return i
+		}
+		units += n
+	}
+	return len(line)
+}
+
+// unitsIn counts the code units of a text.
+func unitsIn(text string, encoding protocol.PositionEncodingKind) (n uint64) {
+	if encoding == protocol.PositionEncodingKindUTF8 {
+		return uint64(len(text))
+	}
+	for i, r := range text {
+		n += unitsOf(r, text[i:], encoding)
+	}
+	return n
+}
+
+// unitsOf counts the code units of the character that rest begins with.
+func unitsOf(r rune, rest string, encoding protocol.PositionEncodingKind) uint64 {
+	switch {
+	case encoding == protocol.PositionEncodingKindUTF8 && r == utf8.RuneError:
+		_, n := utf8.DecodeRuneInString(rest)
+		return uint64(n)
+	case encoding == protocol.PositionEncodingKindUTF8:
+		return uint64(utf8.RuneLen(r))
+	case encoding == protocol.PositionEncodingKindUTF32 || r < 0x10000:
+		return 1
+	}
+	return 2
+}

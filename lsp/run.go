@@ -1,0 +1,248 @@
+package lsp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/agent"
+)
+
+// run is one prompt on its way. Its goroutines are owned by [runs] and awaited
+// through gone: the worker, which calls the agent, the teller, which alone
+// writes what the client hears of the run, and its buffer's.
+type run struct {
+	s        *Server
+	id       string
+	session  string
+	prompt   string // user input, whole
+	head     string // its beginning, fit to be shown
+	document *attachment
+	buffer   *bufferWriter // the prompt buffer that the answer goes to; nil: none
+	detached bool
+
+	// ctx is the run's life; it ends by one of the four ways to cancel
+	// (CONTRACT §5), always with a cause that is an agent.ErrCancelled.
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	turn    chan struct{} // closed when the run is the first of its session
+	box     *mailbox
+	outcome chan outcome  // the worker's last word
+	done    chan struct{} // closed when all was told; result and err are set before
+	gone    chan struct{} // closed when its goroutines have ended
+	result  agent.Result
+	err     error // a [*runError] or a [*paramsError]
+
+	token    protocol.ProgressToken // of its progress; nil: none
+	progress progress               // the teller's
+	seq      int                    // of the last event; the teller's
+
+	// Guarded by runs.mu.
+	status    runStatus
+	startedAt time.Time
+	questions int
+}
+
+// outcome is how the work on a run ended.
+type outcome struct {
+	result agent.Result
+	err    error
+}
+
+// start starts the goroutines; they end within the grace after ctx ended,
+// except a worker whose agent does not come back.
+func (x *run) start() {
+	var wg sync.WaitGroup
+	x.box.put(pending{Event: agent.Event{Kind: eventQueued}})
+	wg.Go(x.work)
+	wg.Go(x.teller)
+	if x.buffer != nil {
+		wg.Go(x.buffer.write)
+	}
+	go func() { // ends with the two
+		wg.Wait()
+		close(x.gone)
+	}()
+}
+
+// work waits for the run's turn and runs the agent. The last word of a
+// cancelled run waits in its channel even when nobody takes it any more.
+func (x *run) work() {
+	var o outcome
+	defer func() {
+		// A run is foreign input from the model down to the tools.
+		if p := recover(); p != nil {
+			x.s.o.Log.Error("run panicked", "run", x.id, "panic", p, "stack", string(debug.Stack()))
+			o.err = &agent.ProviderError{Kind: agent.KindInternal, Message: "internal error: " + fmt.Sprint(p)}
+		}
+		x.outcome <- o
+	}()
+	o.result, o.err = x.serve()
+	if x.buffer != nil {
+		x.buffer.finish(o)
+	}
+}
+
+func (x *run) serve() (agent.Result, error) {
+	if err := x.document.load(); err != nil {
+		return agent.Result{}, err
+	}
+	select {
+	case <-x.turn:
+	case <-x.ctx.Done():
+	}
+	if err := x.s.runs.begin(x); err != nil {
+		return agent.Result{}, err
+	}
+	x.box.put(pending{Event: agent.Event{Kind: eventStarted}})
+	task, err := x.task()
+	if err != nil {
+		return agent.Result{}, err
+	}
+	x.s.docs.flush() // mentions read the state
+	return x.s.o.Agent.Run(x.ctx, task)
+}
+
+// task puts together what the agent needs, with the configuration of now.
+func (x *run) task() (agent.Task, error) {
+	cfg := x.s.cfg.Load()
+	if cfg.Provider.Err != "" {
+		return agent.Task{}, &agent.ProviderError{Kind: agent.KindConfig,
+			Message: fmt.Sprintf("The provider %q cannot be used: %s. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, cfg.Provider.Err)}
+	}
+	llm, err := x.s.o.NewLLM(cfg.Provider)
+	if err != nil {
+		return agent.Task{}, &agent.ProviderError{Kind: agent.KindConfig, Err: err,
+			Message: fmt.Sprintf("The provider %q cannot be used: %v. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err)}
+	}
+	task := agent.Task{
+		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt,
+		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{x},
+	}
+	if len(task.Folders) > 0 {
+		task.Folder = task.Folders[0]
+	}
+	return task, nil
+}
+
+// teller tells the client what happens, and ends the run when the work is
+// done, or when a cancelled one does not come back in time.
+func (x *run) teller() {
+	x.progress.begin(x)
+	defer x.progress.stop()
+	cancelled := x.ctx.Done()
+	var grace <-chan time.Time
+	for {
+		select {
+		case <-x.box.wake:
+			x.flush(x.box.take())
+		case <-x.progress.due:
+			x.progress.report()
+		case ok := <-x.progress.made:
+			x.progress.opened(ok)
+		case <-cancelled:
+			cancelled = nil
+			grace = time.After(x.s.runs.grace)
+		case o := <-x.outcome:
+			x.end(o)
+			return
+		case <-grace:
+			x.end(outcome{err: context.Cause(x.ctx)})
+			return
+		}
+	}
+}
+
+// flush tells what the mailbox gave.
+func (x *run) flush(events []pending) {
+	for _, p := range events {
+		if p.Kind != agent.EventStep {
+			x.writeEvent(p.wire(x.s))
+		}
+		x.progress.note(p)
+	}
+}
+
+// end tells the rest: `finished`, then the progress' end, then the response
+// (CONTRACT §5). Nothing of the run comes after.
+func (x *run) end(o outcome) {
+	x.flush(x.box.close())
+	last := runEvent{Kind: eventFinished}
+	last.Status, last.StopReason = x.settle(o), x.result.StopReason
+	if pe, ok := errors.AsType[*agent.ProviderError](x.err); ok && last.Status == runFailed {
+		last.Error = &failureEvent{pe.Message, pe.Kind, pe.Retryable}
+	}
+	x.writeEvent(last)
+	x.s.runs.end(x, last.Status)
+	if x.detached {
+		x.progress.awaitToken() // nobody waits for the run's response
+	}
+	x.lastWords(last.Status)
+	close(x.done)
+}
+
+// settle makes the run's answer of the worker's last word.
+func (x *run) settle(o outcome) runStatus {
+	x.result = o.result
+	x.result.RunID, x.result.Session = x.id, x.session
+	bad, isBad := errors.AsType[*paramsError](o.err)
+	switch {
+	case o.err == nil && o.result.Status == string(runStopped):
+		return runStopped
+	case o.err == nil:
+		x.result.Status = string(runCompleted)
+		return runCompleted
+	case x.ctx.Err() != nil:
+		x.err = &runError{x.id, x.session, context.Cause(x.ctx)}
+		return runCancelled
+	case isBad:
+		x.err = bad
+		return runFailed
+	}
+	pe := *agent.AsProviderError(o.err)
+	pe.Message = x.s.o.Secrets.Redact(pe.Message)
+	x.err = &runError{x.id, x.session, &pe}
+	return runFailed
+}
+
+// lastWords ends the progress. Of a detached run whose client takes no run
+// events this is all that the user hears of the end.
+func (x *run) lastWords(status runStatus) {
+	told := x.detached && !x.s.peer.features.runEvents
+	switch status {
+	case runFailed:
+		x.progress.end("failed")
+		if told {
+			x.s.showMessage(protocol.MessageTypeError, "agentls: the run of “"+x.head+"” failed: "+x.s.tell(x.err.Error()))
+		}
+	case runCancelled:
+		x.progress.end("cancelled")
+	default:
+		words := ""
+		if told {
+			words = x.s.tell(x.result.Text)
+		}
+		if !x.progress.end(cmp.Or(words, string(status))) && told && x.s.cfg.Load().Answers != "none" {
+			x.s.showMessage(protocol.MessageTypeInfo, "agentls: "+cmp.Or(words, "the run is done"))
+		}
+	}
+}
+
+// await is the second half of a blocking request: it ends with the run, and
+// the run with it.
+func (x *run) await(ctx context.Context) (any, error) {
+	stop := context.AfterFunc(ctx, func() { x.cancel(cancelled(context.Cause(ctx))) })
+	defer stop()
+	<-x.done // closed within the grace after a cancel
+	if x.err != nil {
+		return nil, x.err
+	}
+	return x.result, nil
+}

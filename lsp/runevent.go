@@ -1,0 +1,158 @@
+package lsp
+
+import (
+	"sync"
+
+	"agentls/agent"
+)
+
+// The kinds of run events that the front end adds to the agent's.
+const (
+	eventQueued   agent.EventKind = "queued"
+	eventStarted  agent.EventKind = "started"
+	eventApproval agent.EventKind = "approval"
+	eventFinished agent.EventKind = "finished"
+)
+
+// runEvent is the notification agentls/runEvent (CONTRACT §5): who, which, and
+// the one field that its kind has.
+type runEvent struct {
+	RunID    string               `json:"runId"`
+	Session  string               `json:"session"`
+	Seq      int                  `json:"seq"` // from 1, without gaps
+	Kind     agent.EventKind      `json:"kind"`
+	Delta    string               `json:"delta,omitzero"`    // text, reasoning
+	Mention  *agent.MentionResult `json:"mention,omitzero"`  // mention
+	ToolCall *agent.ToolCallEvent `json:"toolCall,omitzero"` // toolCall
+	Usage    *agent.Usage         `json:"usage,omitzero"`    // usage: of the run so far
+	Approval *approvalEvent       `json:"approval,omitzero"` // approval
+	// finished
+	Status     runStatus     `json:"status,omitzero"`
+	StopReason string        `json:"stopReason,omitzero"`
+	Error      *failureEvent `json:"error,omitzero"`
+}
+
+// approvalEvent tells that a question of the run opened or was resolved.
+type approvalEvent struct {
+	ID       string         `json:"id"`
+	Kind     string         `json:"kind"`
+	Server   string         `json:"server,omitzero"`
+	Tool     string         `json:"tool"`
+	State    string         `json:"state"` // open, resolved
+	Decision agent.Decision `json:"decision,omitzero"`
+}
+
+// failureEvent says why a run failed.
+type failureEvent struct {
+	Message   string          `json:"message"`
+	Kind      agent.ErrorKind `json:"kind"`
+	Retryable bool            `json:"retryable"`
+}
+
+// mailbox holds what a run has to tell and has not told yet. Putting never
+// blocks; what is behind is merged, so that it stays small: deltas of a kind
+// that follow each other, and the progress of one tool call.
+type mailbox struct {
+	wake chan struct{} // holds a token while there is something to take
+
+	mu     sync.Mutex
+	events []pending
+	closed bool
+}
+
+// pending is an event on its way, with room for a growing delta.
+type pending struct {
+	agent.Event
+	delta    []byte
+	approval *approvalEvent
+}
+
+func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+
+// put adds an event; after close it is dropped.
+func (m *mailbox) put(p pending) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	if !m.merge(p) {
+		p.delta = []byte(p.Delta)
+		p.Delta = ""
+		m.events = append(m.events, p)
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *mailbox) merge(p pending) bool {
+	switch p.Kind {
+	case agent.EventText, agent.EventReasoning:
+		if n := len(m.events); n > 0 && m.events[n-1].Kind == p.Kind {
+			m.events[n-1].delta = append(m.events[n-1].delta, p.Delta...)
+			return true
+		}
+	case agent.EventToolCall:
+		for i := range m.events {
+			if t := m.events[i].ToolCall; t != nil && t.ID == p.ToolCall.ID && t.State == p.ToolCall.State {
+				m.events[i].ToolCall = p.ToolCall
+				return true
+			}
+		}
+	case agent.EventUsage:
+		if n := len(m.events); n > 0 && m.events[n-1].Kind == p.Kind {
+			m.events[n-1].Usage = p.Usage
+			return true
+		}
+	}
+	return false
+}
+
+// take gives what is there, in order.
+func (m *mailbox) take() []pending {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	events := m.events
+	m.events = nil
+	return events
+}
+
+// close gives the rest; nothing comes in any more.
+func (m *mailbox) close() []pending {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.closed = true
+	events := m.events
+	m.events = nil
+	return events
+}
+
+// writeEvent tells a client that has asked for them. Only the run's teller
+// calls it, so that seq counts in the order of the wire.
+func (x *run) writeEvent(e runEvent) {
+	if !x.s.peer.features.runEvents {
+		return
+	}
+	x.seq++
+	e.RunID, e.Session, e.Seq = x.id, x.session, x.seq
+	x.s.notify("agentls/runEvent", e)
+}
+
+// wire gives the event as it goes out. What the model wrote is content and
+// goes as it is; what servers say on the side is cleaned.
+func (p pending) wire(s *Server) runEvent {
+	e := runEvent{Kind: p.Kind, Delta: string(p.delta), Usage: p.Usage, Approval: p.approval}
+	if p.Mention != nil {
+		m := *p.Mention
+		m.Error = s.tell(m.Error)
+		e.Mention = &m
+	}
+	if p.ToolCall != nil {
+		t := *p.ToolCall
+		t.Message = s.tell(t.Message)
+		e.ToolCall = &t
+	}
+	return e
+}

@@ -1,0 +1,210 @@
+package lsp
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"agentls/agent/config"
+)
+
+// section is our part of the editor's settings (CONTRACT §2).
+const section = "agentls"
+
+// settings reads the configuration and follows its changes.
+type settings struct {
+	s *Server
+
+	mu      sync.Mutex
+	options json.RawMessage // initializationOptions
+	editor  json.RawMessage // section agentls, nil before it is known
+	pull    bool            // the client is to be asked for it
+
+	wake chan struct{} // 1 slot: there is something for follow to do
+
+	// Of follow alone: what the client was told.
+	told  []config.Problem
+	files map[uri.URI]bool
+}
+
+func newSettings(s *Server) *settings {
+	return &settings{s: s, wake: make(chan struct{}, 1), files: make(map[uri.URI]bool)}
+}
+
+// configure reads the configuration for the first time, from files alone.
+func (t *settings) configure(ctx context.Context, options json.RawMessage) {
+	t.options = object(options)
+	t.pull = t.canPull()
+	t.load(ctx, true)
+	if t.s.cfg.Load().Pending {
+		t.reload()
+	}
+}
+
+func (t *settings) canPull() bool {
+	ws := t.s.peer.caps.Workspace
+	return ws != nil && ws.Configuration != nil && *ws.Configuration
+}
+
+// changed is workspace/didChangeConfiguration. Clients that keep to the pull
+// model send null.
+func (t *settings) changed(params []byte) error {
+	var p struct {
+		Settings json.RawMessage `json:"settings"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	var sections map[string]json.RawMessage
+	_ = json.Unmarshal(p.Settings, &sections) // null, a list: no section of ours
+	t.mu.Lock()
+	if mine, ok := sections[section]; ok {
+		t.editor = object(mine)
+	} else {
+		t.pull = t.canPull()
+	}
+	t.mu.Unlock()
+	t.reload()
+	return nil
+}
+
+// reload asks follow to read everything anew.
+func (t *settings) reload() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// follow tells the client what is wrong with the configuration and reads it
+// anew after each change, until ctx ends. Serve owns the goroutine.
+func (t *settings) follow(ctx context.Context) {
+	t.register(ctx)
+	if t.wantsPull() {
+		t.ask(ctx)
+		t.load(ctx, false)
+	}
+	for {
+		t.tell(t.s.cfg.Load().Problems)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.wake:
+		}
+		if t.wantsPull() {
+			t.ask(ctx)
+		}
+		t.load(ctx, false)
+	}
+}
+
+// register asks for didChangeConfiguration where the client sends it only to
+// who asked.
+func (t *settings) register(ctx context.Context) {
+	ws := t.s.peer.caps.Workspace
+	if ws == nil || ws.DidChangeConfiguration == nil || ws.DidChangeConfiguration.DynamicRegistration == nil || !*ws.DidChangeConfiguration.DynamicRegistration {
+		return
+	}
+	err := t.s.call(ctx, "client/registerCapability", protocol.RegistrationParams{
+		Registrations: []protocol.Registration{{ID: "agentls.configuration", Method: "workspace/didChangeConfiguration"}},
+	}, nil)
+	if err != nil && ctx.Err() == nil {
+		t.s.o.Log.Info("the client will not tell of changed settings", "error", err)
+	}
+}
+
+func (t *settings) wantsPull() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	want := t.pull
+	t.pull = false
+	return want
+}
+
+// ask pulls our section from the client.
+func (t *settings) ask(ctx context.Context) {
+	name := section
+	var values []json.RawMessage
+	err := t.s.call(ctx, "workspace/configuration", protocol.ConfigurationParams{Items: []protocol.ConfigurationItem{{Section: &name}}}, &values)
+	if err != nil {
+		if ctx.Err() == nil {
+			t.s.o.Log.Warn("the client does not give its settings", "error", err)
+		}
+		return
+	}
+	if len(values) == 0 {
+		return
+	}
+	t.mu.Lock()
+	t.editor = object(values[0])
+	t.mu.Unlock()
+}
+
+// load reads all layers and puts them in force.
+func (t *settings) load(ctx context.Context, noCommands bool) {
+	t.mu.Lock()
+	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands}
+	t.mu.Unlock()
+	for _, f := range t.s.o.State.Folders() {
+		request.Folders = append(request.Folders, f.Path)
+	}
+	cfg := config.Load(ctx, t.s.o.Config, request)
+	t.s.cfg.Store(&cfg)
+	t.s.o.Manager.Configure(cfg.Servers)
+}
+
+// tell shows problems where the user looks: in the log, and at their file.
+func (t *settings) tell(problems []config.Problem) {
+	files := make(map[uri.URI][]protocol.Diagnostic)
+	for _, p := range problems {
+		if !slices.Contains(t.told, p) {
+			t.s.notify("window/logMessage", protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: p.String()})
+		}
+		if p.File != "" {
+			file := uri.File(p.File)
+			files[file] = append(files[file], diagnose(p))
+		}
+	}
+	for file := range t.files {
+		if files[file] == nil {
+			t.s.notify("textDocument/publishDiagnostics", protocol.PublishDiagnosticsParams{URI: file})
+			delete(t.files, file)
+		}
+	}
+	if !slices.Equal(t.told, problems) {
+		for file, list := range files {
+			t.s.notify("textDocument/publishDiagnostics", protocol.PublishDiagnosticsParams{URI: file, Diagnostics: list})
+			t.files[file] = true
+		}
+	}
+	t.told = problems
+}
+
+func diagnose(p config.Problem) protocol.Diagnostic {
+	text := p.Message
+	if p.Path != "" {
+		text = p.Path + ": " + text
+	}
+	line := uint32(max(0, p.Line-1))
+	return protocol.Diagnostic{
+		// To the end of the line, which clients clamp.
+		Range:    protocol.Range{Start: protocol.Position{Line: line}, End: protocol.Position{Line: line, Character: 1000}},
+		Severity: protocol.DiagnosticSeverityWarning,
+		Source:   protocol.NewOptional("agentls"),
+		Message:  protocol.String(text),
+	}
+}
+
+// object takes null, and the [] that Lua writes for an empty table, for unset.
+func object(raw json.RawMessage) json.RawMessage {
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && len(list) == 0 {
+		return nil
+	}
+	return bytes.Clone(raw)
+}

@@ -1,0 +1,164 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/agent"
+)
+
+// show puts a question before the person and takes the answer, until ctx ends.
+// When nobody can be reached the question stays open for agentls.approve.
+func (q *questions) show(ctx context.Context, w *question) {
+	if q.s.peer.features.approvals {
+		q.showOwn(ctx, w)
+	} else {
+		q.showStock(ctx, w)
+	}
+}
+
+// showStock asks by window/showMessageRequest, one at a time. It is of type
+// Error because VS Code hides a Warning after 12 s; there are editors that let
+// a second request replace the first, which then is never answered.
+func (q *questions) showStock(ctx context.Context, w *question) {
+	select {
+	case q.slot <- struct{}{}:
+	case <-ctx.Done():
+		return
+	}
+	free := sync.OnceFunc(func() { <-q.slot })
+	defer free()
+	if ctx.Err() != nil || q.decided(w) {
+		return
+	}
+	defer time.AfterFunc(q.silence, free).Stop()
+	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: w.message}
+	for _, c := range w.choices {
+		params.Actions = append(params.Actions, protocol.MessageActionItem{Title: c.title})
+	}
+	var result protocol.LSPAny
+	if err := q.s.call(ctx, "window/showMessageRequest", params, &result); err != nil {
+		q.unreached(ctx, w, err)
+		return
+	}
+	q.resolve(w.id, w.chosen(result))
+}
+
+// chosen gives the answer of a stock client. Only an exact title decides.
+func (w *question) chosen(result protocol.LSPAny) agent.Answer {
+	var item struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(result, &item) == nil {
+		for _, c := range w.choices {
+			if c.title == item.Title && c.decision == agent.DecisionDeny {
+				return deny("denied by the user")
+			} else if c.title == item.Title {
+				return agent.Answer{Decision: c.decision}
+			}
+		}
+	}
+	return deny("dismissed")
+}
+
+// approveParams is the request agentls/approve.
+type approveParams struct {
+	ID                string          `json:"id"`
+	Kind              string          `json:"kind"`
+	RunID             string          `json:"runId"`
+	Session           string          `json:"session"`
+	Server            string          `json:"server"`
+	Tool              string          `json:"tool"`
+	Description       string          `json:"description"`
+	Arguments         json.RawMessage `json:"arguments"`
+	Reason            string          `json:"reason"`
+	DefinitionChanged bool            `json:"definitionChanged"`
+}
+
+// showOwn asks a client that announced approvals; its questions are shown
+// beside each other. The arguments go whole: they are what will be done, and
+// what a person may edit.
+func (q *questions) showOwn(ctx context.Context, w *question) {
+	if q.decided(w) {
+		return
+	}
+	params := approveParams{
+		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
+	}
+	var result protocol.LSPAny
+	if err := q.s.call(ctx, "agentls/approve", params, &result); err != nil {
+		q.unreached(ctx, w, err)
+		return
+	}
+	var a struct {
+		Decision  agent.Decision  `json:"decision"`
+		Reason    string          `json:"reason"`
+		Arguments json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(result, &a) != nil {
+		q.resolve(w.id, deny("dismissed"))
+		return
+	}
+	answer, err := answerOf(a.Decision, a.Reason, a.Arguments)
+	if err != nil {
+		answer = deny("dismissed")
+	}
+	q.resolve(w.id, answer)
+}
+
+// answerOf checks an answer that came in words of the protocol.
+func answerOf(d agent.Decision, reason string, arguments json.RawMessage) (agent.Answer, error) {
+	if err := oneOf("agentls.approve", "decision", string(d), "once", "session", "always", "deny"); err != nil {
+		return agent.Answer{}, err
+	}
+	if string(arguments) == "null" {
+		arguments = nil
+	}
+	if len(arguments) > 0 && arguments[0] != '{' {
+		return agent.Answer{}, badf("agentls.approve: arguments must be an object, the tool's arguments as edited")
+	}
+	if d != agent.DecisionDeny {
+		return agent.Answer{Decision: d, Arguments: arguments}, nil
+	}
+	if reason == "" {
+		reason = "denied by the user"
+	}
+	return deny(reason), nil
+}
+
+// decided looks at the rules again: another answer may have settled a question
+// that had to wait.
+func (q *questions) decided(w *question) bool {
+	if w.recheck == nil {
+		return false
+	}
+	a, ok := w.recheck()
+	if ok {
+		q.resolve(w.id, a)
+	}
+	return ok
+}
+
+// unreached tells how to answer a question that the client did not show.
+func (q *questions) unreached(ctx context.Context, w *question, err error) {
+	if ctx.Err() != nil {
+		return // the question was withdrawn, or the client is gone
+	}
+	q.s.o.Log.Info("the client did not show a question", "id", w.id, "err", err)
+	text := fmt.Sprintf(`%s Your editor could not show this question. Answer it by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
+	q.s.showMessage(protocol.MessageTypeWarning, text)
+	q.s.logMessage(protocol.MessageTypeWarning, text)
+}
+
+// orEmpty gives JSON that is at least an object.
+func orEmpty(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 {
+		return json.RawMessage("{}")
+	}
+	return raw
+}

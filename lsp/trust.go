@@ -1,0 +1,188 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"agentls/agent"
+	"agentls/mcp"
+)
+
+// trustLimit is how long a trust question may be. All of what would start must
+// be seen, so a longer one cannot be said yes to in a popup.
+const trustLimit = 2000
+
+// errNoUse ends a question that nobody needs answered any more.
+var errNoUse = errors.New("the question has no more use")
+
+// serveRequests takes the manager's requests until ctx ends or the channel
+// closes. Serve owns the goroutine.
+func (q *questions) serveRequests(ctx context.Context) {
+	var wg sync.WaitGroup // one per open request; they end with ctx
+	defer wg.Wait()
+	requests := q.s.o.Manager.Requests()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case r, ok := <-requests:
+			if !ok {
+				return
+			}
+			wg.Go(func() { q.serveRequest(ctx, r) })
+		case <-q.folder.again:
+			wg.Go(func() { q.trustFolder(ctx, true) })
+		}
+	}
+}
+
+// serveRequest answers one request of the manager.
+func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
+	accept := false
+	defer func() { r.Reply(mcp.RequestAnswer{Accept: accept}) }()
+	if r.Kind != mcp.RequestTrust {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel(nil)
+	wg.Go(func() { // ends with ctx
+		select {
+		case <-r.Done:
+			cancel(errNoUse)
+		case <-ctx.Done():
+		}
+	})
+	if !q.trustFolder(ctx, false) {
+		return
+	}
+	a, err := q.ask(ctx, q.serverQuestion(r.Info))
+	accept = err == nil && yes(a)
+}
+
+func yes(a agent.Answer) bool {
+	return a.Decision == agent.DecisionOnce || a.Decision == agent.DecisionSession || a.Decision == agent.DecisionAlways
+}
+
+// folderTrust is whether the workspace folder may start anything (CONTRACT §2).
+type folderTrust struct {
+	again chan struct{} // holds a token when a person asked for the question
+	turn  chan struct{} // one question at a time; guards the rest
+	// trusted: by a person, in this connection; asked: one was asked.
+	trusted, asked bool
+}
+
+func newFolderTrust() *folderTrust {
+	return &folderTrust{again: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+}
+
+// askFolder lets the question about the folder be asked anew. Never blocks.
+func (q *questions) askFolder() {
+	select {
+	case q.folder.again <- struct{}{}:
+	default:
+	}
+}
+
+// trustFolder reports whether the folder is trusted; it asks a person once,
+// and again when a command needs it.
+func (q *questions) trustFolder(ctx context.Context, again bool) bool {
+	select {
+	case q.folder.turn <- struct{}{}:
+		defer func() { <-q.folder.turn }()
+	case <-ctx.Done():
+		return false
+	}
+	if q.s.peer.trusted || q.folder.trusted {
+		return true
+	}
+	if q.folder.asked && !again {
+		return false
+	}
+	q.folder.asked = true
+	a, err := q.ask(ctx, q.folderQuestion())
+	if err != nil || !yes(a) {
+		return false
+	}
+	q.folder.trusted = true
+	q.s.o.Manager.TrustFolder(true)
+	return true
+}
+
+func (q *questions) folderQuestion() *question {
+	folders := strings.Join(q.s.folders(), ", ")
+	arguments, _ := json.Marshal(map[string]any{"folders": q.s.folders()}) // strings always encode
+	return &question{
+		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
+		reason:  "the project wants to start MCP servers, and its folder is not trusted yet",
+		message: "agentls: do you trust the folder " + q.s.tell(folders) + "? Its project files may name programs to start; each of them is asked about on its own.",
+		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust folder", agent.DecisionOnce}},
+	}
+}
+
+// serverQuestion asks whether a project server may start, and shows all of it.
+func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
+	info.Error = ""
+	arguments, _ := json.Marshal(info) // strings and numbers always encode
+	w := &question{
+		id: newID(), kind: "trust", server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
+		reason:  "a project file wants to start this server",
+		message: trustMessage(info),
+		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust and start", agent.DecisionOnce}},
+	}
+	if utf8.RuneCountInString(w.message) > trustLimit {
+		w.message = fmt.Sprintf("%s: %s wants to start a server whose command is too long to be shown here. Read it with agentls.mcp.servers, and start it with agentls.mcp.trust.",
+			clean(info.Name), clean(info.Source))
+		w.choices = w.choices[:1]
+	}
+	return w
+}
+
+// trustMessage shows what would be started, whole: everything that could be
+// overlooked is quoted and escaped, nothing is cut.
+func trustMessage(info mcp.ServerInfo) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
+	if info.URL != "" {
+		fmt.Fprintf(&b, "It connects to %s", visible(info.URL))
+	} else {
+		fmt.Fprintf(&b, "It runs: %s", visible(info.Command))
+		for _, arg := range info.Args {
+			b.WriteString(" " + visible(arg))
+		}
+	}
+	list(&b, "sets the variables", info.Env)
+	list(&b, "reads the variables", info.Reads)
+	b.WriteString(".")
+	return breakLinks(b.String())
+}
+
+func list(b *strings.Builder, what string, names []string) {
+	for i, name := range names {
+		if i == 0 {
+			b.WriteString("; it " + what + " ")
+		} else {
+			b.WriteString(", ")
+		}
+		b.WriteString(visible(name))
+	}
+}
+
+// visible gives a word as it is when nothing in it can be overlooked, else
+// quoted, with everything that is not printed escaped.
+func visible(word string) string {
+	plain := word != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r == utf8.RuneError || invisible(r) || r > 0x7e
+	})
+	if plain {
+		return word
+	}
+	return quoteVisible(word)
+}

@@ -1,0 +1,245 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/agent/config"
+	"agentls/lsp/lsptest"
+	"agentls/mcp"
+	"agentls/mcp/workspace"
+)
+
+// world is a whole server with a fake editor before it and a scripted model
+// behind it; all between is real.
+type world struct {
+	*lsptest.Editor
+	t      testing.TB
+	server *Server
+	root   string
+	state  string
+}
+
+// setup is what a world is made of. The zero value is a trusted folder, a
+// stock client, and the model given to newWorld.
+type setup struct {
+	llm     agent.LLM
+	init    lsptest.Init
+	options map[string]any    // initializationOptions beside workspaceTrusted
+	files   map[string]string // of the folder
+	before  func(*Server)     // sees the server before it serves
+	refuse  error             // what NewLLM says
+}
+
+func newWorld(t testing.TB, u setup) *world {
+	t.Helper()
+	dir := t.TempDir()
+	w := &world{t: t, root: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state")}
+	w.write("README.md", "# Hello\n")
+	for name, text := range u.files {
+		w.write(name, text)
+	}
+	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
+	secrets := mcp.NewSecrets()
+	state := workspace.NewState()
+	manager := mcp.NewManager(mcp.Options{
+		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(w.state, "trust.json"),
+		Environ: os.Environ(), Secrets: secrets, Log: log,
+	})
+	audit := agent.NewAudit(filepath.Join(w.state, "audit"), secrets, log)
+	a := agent.New(agent.Options{
+		Manager: manager, State: state, Audit: audit, Secrets: secrets, RememberFile: filepath.Join(w.state, "approvals.json"), Log: log,
+	})
+	w.server = New(Options{
+		Version: "test", Agent: a, Audit: audit, Manager: manager, State: state, StateDir: w.state, Secrets: secrets, Log: log,
+		Config: config.Source{Dir: filepath.Join(dir, "config"), Home: dir, Getenv: func(string) (string, bool) { return "", false }, Secrets: secrets},
+		NewLLM: func(config.Provider) (agent.LLM, error) { return u.llm, u.refuse },
+	})
+	if u.before != nil {
+		u.before(w.server)
+	}
+	t.Cleanup(func() {
+		a.Close()
+		manager.Close()
+	})
+	w.Editor = lsptest.New(t, w.server.Serve) // its own cleanup comes first
+	if u.init.Root == "" {
+		u.init.Root = w.root
+	}
+	options := map[string]any{"workspaceTrusted": true}
+	for key, value := range u.options {
+		options[key] = value
+	}
+	u.init.Options = options
+	w.Initialize(u.init)
+	return w
+}
+
+// testLog writes the server's log into the test's, until the test has ended.
+type testLog struct{ t testing.TB }
+
+func (l testLog) Write(p []byte) (int, error) {
+	_, _ = l.t.Output().Write(p)
+	return len(p), nil
+}
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	path := filepath.Join(w.root, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		w.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+type obj = map[string]any
+
+// ask starts agentls.ask.
+func (w *world) ask(prompt string, more obj) *lsptest.Pending {
+	arg := obj{"prompt": prompt}
+	for key, value := range more {
+		arg[key] = value
+	}
+	return w.StartCommand("agentls.ask", arg, nil)
+}
+
+// result decodes a command's result; an error fails the test.
+func result[T any](t testing.TB, p *lsptest.Pending) T {
+	t.Helper()
+	raw, err := p.Wait()
+	if err != nil {
+		t.Fatalf("%s: %v", p.Method, err)
+	}
+	return decodeAs[T](t, raw)
+}
+
+func decodeAs[T any](t testing.TB, raw json.RawMessage) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(raw, &v); err != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	return v
+}
+
+// commandAs runs a command and decodes its result.
+func commandAs[T any](w *world, name string, arg any) T {
+	w.t.Helper()
+	return result[T](w.t, w.StartCommand(name, arg, nil))
+}
+
+// failure waits for an answer that must be an error with the code.
+func failure(t testing.TB, p *lsptest.Pending, code int) *lsptest.Error {
+	t.Helper()
+	raw, err := p.Wait()
+	if err == nil {
+		t.Fatalf("%s answered %s, want the error %d", p.Method, raw, code)
+	}
+	if err.Code != code {
+		t.Fatalf("%s: %v, want the code %d", p.Method, err, code)
+	}
+	return err
+}
+
+// runData is the data of a run's error.
+type runData struct {
+	RunID, Session string
+	Kind           agent.ErrorKind
+	Retryable      bool
+}
+
+// event is agentls/runEvent as a client sees it.
+type event struct {
+	RunID, Session, Kind, Delta, Status, StopReason string
+	Seq                                             int
+	ToolCall                                        *agent.ToolCallEvent
+	Approval                                        *approvalEvent
+	Error                                           *failureEvent
+}
+
+// events gives the events of a run that came by now; "" is any run.
+func (w *world) events(runID string) (list []event) {
+	for _, raw := range w.Notifications("agentls/runEvent") {
+		if e := decodeAs[event](w.t, raw); runID == "" || e.RunID == runID {
+			list = append(list, e)
+		}
+	}
+	return list
+}
+
+// runs gives agentls.runs.
+func (w *world) runs() []runInfo { return commandAs[[]runInfo](w, "agentls.runs", nil) }
+
+// awaitRuns polls agentls.runs: a run's state changes without a message to
+// stock clients.
+func (w *world) awaitRuns(what string, cond func([]runInfo) bool) {
+	w.t.Helper()
+	poll(w.t, what, func() bool { return cond(w.runs()) })
+}
+
+// poll asks again until cond holds.
+func poll(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(lsptest.Deadline); !cond(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no %s in %v", what, lsptest.Deadline)
+		}
+	}
+}
+
+// messages gives the texts of window/showMessage or window/logMessage.
+func (w *world) messages(method string) (list []string) {
+	for _, raw := range w.Notifications(method) {
+		list = append(list, decodeAs[struct{ Message string }](w.t, raw).Message)
+	}
+	return list
+}
+
+// progressValue is the value of one $/progress.
+type progressValue struct {
+	Kind, Title, Message string
+	Cancellable          bool
+	Percentage           *int
+}
+
+// progress gives what came under a token.
+func (w *world) progress(token any) (list []progressValue) {
+	for _, raw := range w.Notifications("$/progress") {
+		p := decodeAs[struct {
+			Token any
+			Value progressValue
+		}](w.t, raw)
+		if p.Token == token {
+			list = append(list, p.Value)
+		}
+	}
+	return list
+}
+
+// deafLLM does not react to the end of its context; release ends it.
+type deafLLM struct {
+	release chan struct{}
+	mu      sync.Mutex
+	asked   int
+}
+
+func (d *deafLLM) Complete(context.Context, agent.Request, func(agent.Delta)) (agent.Response, error) {
+	d.mu.Lock()
+	d.asked++
+	d.mu.Unlock()
+	<-d.release
+	return agent.Response{}, io.ErrUnexpectedEOF
+}
+
+var _ = agenttest.Text

@@ -1,0 +1,249 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client"
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// connection is one conversation with a server, from its start to its end. A
+// server that comes back gets a new one.
+type connection struct {
+	carrier
+	client   *client.Client
+	link     *link
+	modern   bool
+	caps     capabilities
+	inbox    *inbox
+	progress progressRoutes
+	subs     subscriptions
+	timeout  time.Duration // of one request
+	problem  func(text string)
+	gap      func() // told when updates may have been missed
+	redact   func(string) string
+
+	ctx    context.Context // its lifetime; ends by close
+	cancel context.CancelCauseFunc
+	listen chan struct{} // capacity 1: the filter of subscriptions/listen changed
+
+	mu     sync.Mutex
+	closed bool
+	wg     sync.WaitGroup // what spawn started
+	ack    chan struct{}  // closed when the server acknowledges the listening; nil: none awaited
+}
+
+// errLost is in the chain of an error that says a connection ended.
+var errLost = errors.New("the connection to the server ended")
+
+// spawn runs f on a goroutine that close waits for; f ends with c.ctx.
+func (c *connection) spawn(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.closed {
+		c.wg.Go(f)
+	}
+}
+
+// end closes the connection and waits for all that belongs to it.
+func (c *connection) end(cause error) {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel(cause)
+	_ = c.client.Close()
+	c.wg.Wait()
+}
+
+// hello starts the conversation in the connection's era.
+func (c *connection) hello(ctx context.Context, name, version string) error {
+	if err := c.client.Start(c.ctx); err != nil {
+		return err
+	}
+	var req mcpgo.InitializeRequest
+	req.Params.ClientInfo = mcpgo.Implementation{Name: name, Version: version}
+	_, err := c.client.Initialize(ctx, req)
+	hello, probe := c.link.said()
+	if err != nil {
+		if probe != nil && errors.Is(err, errNoFallback) {
+			err = fmt.Errorf("%w: %w", errNoFallback, probe)
+		}
+		err = c.failure(ctx, err)
+		if words := c.words(); words != "" && !errors.Is(err, errLost) {
+			err = fmt.Errorf("%w; stderr: %s", err, c.redact(words))
+		}
+		return err
+	}
+	c.caps = parseCapabilities(hello)
+	return nil
+}
+
+// failure turns what mcp-go returned into what a person can use: the cause of
+// a cancel, or the last words of a server that ended.
+func (c *connection) failure(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.ctx.Err() != nil {
+		return fmt.Errorf("%w: %w", errLost, context.Cause(c.ctx))
+	}
+	select {
+	case <-c.lost:
+		return c.lossError()
+	default:
+	}
+	if errors.Is(err, transport.ErrTransportClosed) {
+		return c.lossError()
+	}
+	return err
+}
+
+func (c *connection) lossError() error {
+	return fmt.Errorf("%w: %s", errLost, c.redact(c.reason()))
+}
+
+// timeoutError is the cause of a context whose server did not answer in time.
+type timeoutError struct {
+	what  string
+	after time.Duration
+}
+
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("no answer to %s within %v", e.what, e.after)
+}
+
+// Is makes it a deadline to callers.
+func (e *timeoutError) Is(target error) bool { return target == context.DeadlineExceeded }
+
+// ask runs one call of mcp-go's client, by the request's deadline, and returns
+// the raw result.
+func (c *connection) ask(ctx context.Context, what string, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &timeoutError{what, c.timeout})
+	defer cancel()
+	return c.askWithin(ctx, ex, call)
+}
+
+func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
+	err := call(context.WithValue(ctx, exchangeKey{}, ex))
+	switch {
+	case ex.err != nil:
+		return nil, ex.err
+	case err != nil:
+		return nil, c.failure(ctx, err)
+	}
+	return ex.result, nil
+}
+
+// listMethod is one of the list requests.
+type listMethod struct {
+	name string // the method
+	key  string // of the items in its result
+	call func(context.Context, *client.Client) error
+}
+
+func toolsList() listMethod {
+	return listMethod{"tools/list", "tools", func(ctx context.Context, c *client.Client) error {
+		_, err := c.ListToolsByPage(ctx, mcpgo.ListToolsRequest{})
+		return err
+	}}
+}
+
+func resourcesList() listMethod {
+	return listMethod{"resources/list", "resources", func(ctx context.Context, c *client.Client) error {
+		_, err := c.ListResourcesByPage(ctx, mcpgo.ListResourcesRequest{})
+		return err
+	}}
+}
+
+func templatesList() listMethod {
+	return listMethod{"resources/templates/list", "resourceTemplates", func(ctx context.Context, c *client.Client) error {
+		_, err := c.ListResourceTemplatesByPage(ctx, mcpgo.ListResourceTemplatesRequest{})
+		return err
+	}}
+}
+
+func promptsList() listMethod {
+	return listMethod{"prompts/list", "prompts", func(ctx context.Context, c *client.Client) error {
+		_, err := c.ListPromptsByPage(ctx, mcpgo.ListPromptsRequest{})
+		return err
+	}}
+}
+
+// page fetches one page of a list.
+func (c *connection) page(ctx context.Context, m listMethod, cursor json.RawMessage) (json.RawMessage, error) {
+	return c.ask(ctx, m.name, &exchange{cursor: cursor}, func(ctx context.Context) error { return m.call(ctx, c.client) })
+}
+
+func (c *connection) tools(ctx context.Context, server string) ([]Tool, error) {
+	list, _, err := collect(ctx, c, toolsList(), func(raw json.RawMessage) (Tool, bool) { return parseTool(server, raw) }, func(t Tool) string { return t.Name })
+	slices.SortFunc(list, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+	return list, err
+}
+
+func (c *connection) prompts(ctx context.Context) ([]Prompt, error) {
+	list, _, err := collect(ctx, c, promptsList(), parsePrompt, func(p Prompt) string { return p.Name })
+	return list, err
+}
+
+// resources fetches the resources and the templates.
+func (c *connection) resources(ctx context.Context, server string) ([]Resource, []Template, time.Duration, error) {
+	mimeTypes := map[string]string{} // most of a list shares a few
+	list, ttl, err := collect(ctx, c, resourcesList(), func(raw json.RawMessage) (Resource, bool) {
+		r, ok := parseResource(server, raw)
+		if known, seen := mimeTypes[r.MIMEType]; seen {
+			r.MIMEType = known
+		} else {
+			mimeTypes[r.MIMEType] = r.MIMEType
+		}
+		return r, ok
+	}, func(r Resource) string { return r.URI })
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	templates, _, err := collect(ctx, c, templatesList(), parseTemplate, func(t Template) string { return t.URITemplate })
+	return list, templates, ttl, err
+}
+
+func (c *connection) read(ctx context.Context, uri string) (json.RawMessage, error) {
+	return c.ask(ctx, "resources/read", &exchange{}, func(ctx context.Context) error {
+		var req mcpgo.ReadResourceRequest
+		req.Params.URI = uri
+		_, err := c.client.ReadResource(ctx, req)
+		return err
+	})
+}
+
+func (c *connection) subscribe(ctx context.Context, uri string) error {
+	_, err := c.ask(ctx, "resources/subscribe", &exchange{}, func(ctx context.Context) error {
+		var req mcpgo.SubscribeRequest
+		req.Params.URI = uri
+		return c.client.Subscribe(ctx, req)
+	})
+	return err
+}
+
+func (c *connection) unsubscribe(ctx context.Context, uri string) error {
+	_, err := c.ask(ctx, "resources/unsubscribe", &exchange{}, func(ctx context.Context) error {
+		var req mcpgo.UnsubscribeRequest
+		req.Params.URI = uri
+		return c.client.Unsubscribe(ctx, req)
+	})
+	return err
+}
+
+// setLevel asks for log messages; what the server answers decides nothing.
+func (c *connection) setLevel(ctx context.Context) {
+	_, _ = c.ask(ctx, "logging/setLevel", &exchange{}, func(ctx context.Context) error {
+		var req mcpgo.SetLevelRequest
+		req.Params.Level = mcpgo.LoggingLevelInfo
+		return c.client.SetLevel(ctx, req)
+	})
+}

@@ -1,0 +1,227 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// run keeps the server running until ctx ends.
+func (s *session) run(ctx context.Context) {
+	delay := &backoff.ExponentialBackOff{InitialInterval: s.timing.backoff, Multiplier: 2, MaxInterval: s.timing.backoffMax}
+	tries := 0 // since it was last stable; 0: it never ran, or a person asked
+	for ctx.Err() == nil {
+		c, err := s.startUp(ctx)
+		var asked bool
+		if err == nil {
+			since := time.Now()
+			asked = s.serve(ctx, c)
+			if ctx.Err() != nil {
+				return
+			}
+			if time.Since(since) >= s.timing.stable {
+				tries = 0
+			}
+		}
+		switch {
+		case asked || errors.Is(err, errRestarted):
+			s.unpoke(s.again)
+			tries = 0
+			continue
+		case err != nil && (tries == 0 || tries >= s.timing.tries):
+			s.fail(err)
+			s.await(ctx, -1)
+			tries = 0
+			continue
+		case tries >= s.timing.tries:
+			s.fail(errors.New("it keeps ending: " + s.lastError()))
+			s.await(ctx, -1)
+			tries = 0
+			continue
+		case err != nil:
+			s.update(func() { s.status, s.err = StatusRestarting, err.Error() })
+		}
+		if tries == 0 {
+			delay.Reset()
+		}
+		tries++
+		if s.await(ctx, delay.NextBackOff()) {
+			tries = 0
+		}
+	}
+}
+
+// await waits for the back-off, or with a negative one for a use; asked: a
+// person wants it now.
+func (s *session) await(ctx context.Context, d time.Duration) (asked bool) {
+	var after <-chan time.Time
+	var use <-chan struct{}
+	if d < 0 {
+		use = s.wake
+	} else {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		after = timer.C
+	}
+	select {
+	case <-after:
+	case <-use:
+	case <-s.again:
+		return true
+	case <-ctx.Done():
+	}
+	return false
+}
+
+// fail leaves the server until its next use.
+func (s *session) fail(err error) {
+	s.unpoke(s.wake) // a use of before must not start it again
+	text := s.secrets.Redact(err.Error())
+	s.update(func() { s.status, s.err, s.mourned = StatusFailed, text, true })
+	s.events.put(Event{Server: s.cfg.Name, Kind: EventFailed, Err: text})
+}
+
+// startUp brings the server to StatusReady: connected, listening, its tools
+// fetched.
+func (s *session) startUp(ctx context.Context) (*connection, error) {
+	s.update(func() {
+		if s.status != StatusRestarting {
+			s.status = StatusStarting
+		}
+		s.err = ""
+	})
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
+	s.update(func() { s.abort = abort })
+	defer func() { s.update(func() { s.abort = nil }) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.StartupTimeout, &timeoutError{"the start", s.cfg.StartupTimeout})
+	defer cancel()
+	c, err := s.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.modern {
+		heard := make(chan struct{})
+		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) })
+		select {
+		case <-heard:
+		case <-ctx.Done():
+		}
+	}
+	tools, err := s.askTools(ctx, c)
+	if err != nil {
+		c.end(errStopped)
+		return nil, err
+	}
+	s.ready(c, tools)
+	return c, nil
+}
+
+// askTools fetches the tools; what goes wrong on the server's side leaves it
+// without tools, but usable.
+func (s *session) askTools(ctx context.Context, c *connection) ([]Tool, error) {
+	c.inbox.clean(listTools)
+	if !c.caps.tools {
+		return nil, nil
+	}
+	tools, err := c.tools(ctx, s.cfg.Name)
+	if e, ok := errors.AsType[*rpcError](err); ok {
+		s.problem("the list of tools could not be fetched: " + e.Error())
+		return nil, nil
+	}
+	return s.enabled(tools), err
+}
+
+// ready announces a connection; lists that the server had before are compared.
+func (s *session) ready(c *connection, tools []Tool) {
+	var first, back bool
+	var d difference
+	s.update(func() {
+		if s.hasTools {
+			d = diff(s.tools, tools, toolKey, sameTool)
+		}
+		first, back = !s.announced, s.announced && s.mourned
+		s.status, s.err, s.conn, s.tools, s.hasTools = StatusReady, "", c, tools, true
+		s.announced, s.mourned = true, false
+	})
+	s.cache.setOffline(false)
+	switch {
+	case first:
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})
+	case back:
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventRecovered})
+	}
+	if d.any {
+		s.events.put(d.event(s.cfg.Name, EventTools))
+	}
+}
+
+// serve keeps the lists fresh until the connection is lost, ctx ends, or a
+// person asks for a restart. The connection is closed when it returns.
+func (s *session) serve(ctx context.Context, c *connection) (asked bool) {
+	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) }) // a refresh under way ends
+	defer stop()
+	if c.caps.logging {
+		c.spawn(func() { c.setLevel(c.ctx) })
+	}
+	s.refresh(c, listResources)
+	s.refresh(c, listPrompts)
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for {
+		due, wait := c.inbox.take(time.Now())
+		if due != nil {
+			for _, k := range due {
+				s.refresh(c, k)
+			}
+			c.inbox.fetched()
+			s.update(func() {}) // Settle looks again
+			continue
+		}
+		if wait < 0 {
+			wait = time.Hour
+		}
+		timer.Reset(wait)
+		select {
+		case <-c.inbox.wake:
+		case <-timer.C:
+		case <-c.lost:
+			s.lose(c)
+			return false
+		case <-s.again:
+			s.update(func() { s.status, s.conn = StatusStarting, nil })
+			s.cache.setOffline(true)
+			c.end(errRestarted)
+			return true
+		case <-ctx.Done():
+			s.update(func() { s.conn = nil })
+			s.cache.setOffline(true)
+			c.end(context.Cause(ctx))
+			return false
+		}
+	}
+}
+
+// lose notes that the connection ended by itself.
+func (s *session) lose(c *connection) {
+	text := s.secrets.Redact(c.reason())
+	s.cache.setOffline(true)
+	s.update(func() { s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true })
+	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
+	c.end(errLost)
+}
+
+func (s *session) unpoke(c chan struct{}) {
+	select {
+	case <-c:
+	default:
+	}
+}
+
+func (s *session) lastError() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}

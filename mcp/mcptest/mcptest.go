@@ -1,0 +1,111 @@
+// Package mcptest gives tests an MCP server that runs as a real child process:
+// a fake one, scripted by [Options], and the ones of others that `make setup`
+// installs.
+//
+// The fake is the test binary itself, started again: TestMain calls [Main]
+// first, [Command] says how to start it, and [Log] reads what it received.
+package mcptest
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+)
+
+// variable holds the options of a process that is to be a fake server.
+const variable = "AGENTLS_MCPTEST"
+
+// Options script a fake server. The zero value is a well-behaved one with
+// tools, three resources, a template and a prompt, that speaks the protocol up
+// to 2025-11-25. Its tools are listed in tools.go.
+type Options struct {
+	Log       string // a file for [Log]; empty: none
+	Resources *int   // how many doc<n>.md there are at first; nil: 3
+	Scheme    string // of their URIs; "file" if empty
+	Text      string // the body of each; empty: "# Content of <uri> v<changes>"
+	Page      int    // items a page of a list; 0: all
+	Tools     []Tool // besides its own
+
+	// The start.
+	Junk      bool          // prints lines that are no messages first
+	Banner    bool          // prints text without a line end first
+	Stderr    string        // written to stderr first
+	ExitCode  int           // ends at once with it
+	SlowInit  time.Duration // before initialize is answered
+	Once      bool          // a second start with the same Log answers nothing
+	Early     bool          // list_changed directly after initialize is answered
+	EarlyOnly bool          // and answers tools/list only after those were sent
+	Modern    bool          // speaks 2026-07-28 only: no initialize
+	NoAck     bool          // and does not acknowledge subscriptions/listen
+	Child     bool          // starts a grandchild that lives on and holds stdout
+	TTL       time.Duration // ttlMs of resources/read and resources/list
+
+	// Methods that go wrong.
+	Silent      bool     // answers nothing at all
+	Unanswered  []string // methods never answered
+	Missing     []string // methods answered with -32601, whatever is advertised
+	Broken      []string // methods answered with -32603
+	ExitOn      []string // methods at which it ends
+	ExitOnOther string   // ends at a first message that is not this method
+
+	// Lists that go wrong.
+	EmptyCursor  bool // the second page's cursor is ""
+	RepeatCursor bool // each page names the second one as the next
+	BadItems     bool // malformed items among the good ones, and doubles
+
+	// The end.
+	IgnoreEOF bool // and SIGTERM
+
+	idle bool
+}
+
+// Tool is a tool that only answers with a text.
+type Tool struct {
+	Name, Description string
+	Schema            json.RawMessage // nil: an empty object's
+	Answer            string
+}
+
+// Command returns how to start a fake server: command, args and env of a
+// server's configuration.
+func Command(tb testing.TB, o Options) (command string, args []string, env map[string]string) {
+	tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return self, nil, map[string]string{variable: encode(o)}
+}
+
+// Main is the whole of a process that was started as a fake server, which it
+// then ends; in others it does nothing. TestMain calls it first.
+func Main() {
+	script := os.Getenv(variable)
+	if script == "" {
+		return
+	}
+	var o wireOptions
+	if err := json.Unmarshal([]byte(script), &o); err != nil {
+		os.Exit(97)
+	}
+	o.Options.idle = o.Idle
+	os.Exit(serve(o.Options))
+}
+
+// wireOptions are Options in the environment.
+type wireOptions struct {
+	Options
+	Idle bool
+}
+
+func encode(o Options) string {
+	data, err := json.Marshal(wireOptions{o, o.idle})
+	if err != nil {
+		panic(err) // Options always marshal
+	}
+	return string(data)
+}
+
+// Int returns a pointer to n, for [Options.Resources].
+func Int(n int) *int { return &n }

@@ -1,0 +1,208 @@
+package mcptest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+)
+
+type object = map[string]any
+
+const modernVersion = "2026-07-28"
+
+// result answers one request.
+func (f *fake) result(ctx context.Context, m message) (any, error) {
+	switch {
+	case slices.Contains(f.Missing, m.Method):
+		return nil, &rpcError{-32601, "Method not found"}
+	case slices.Contains(f.Broken, m.Method):
+		return nil, &rpcError{-32603, "broken as asked"}
+	}
+	switch m.Method {
+	case "initialize":
+		return f.initialize(m.Params)
+	case "server/discover":
+		if !f.Modern {
+			break
+		}
+		return object{"resultType": "complete", "supportedVersions": []string{modernVersion}, "capabilities": f.capabilities(), "ttlMs": 0, "cacheScope": "public"}, nil
+	case "subscriptions/listen":
+		if f.Modern {
+			return f.listen(ctx, m)
+		}
+	case "ping", "resources/subscribe", "resources/unsubscribe", "logging/setLevel":
+		return object{}, nil
+	case "tools/list":
+		if f.EarlyOnly {
+			<-f.sent
+		}
+		return f.page("tools", f.tools(), m.Params)
+	case "resources/list":
+		return f.page("resources", f.resources(), m.Params)
+	case "resources/templates/list":
+		return f.page("resourceTemplates", f.templates(), m.Params)
+	case "prompts/list":
+		return f.page("prompts", f.prompts(), m.Params)
+	case "resources/read":
+		return f.read(m.Params)
+	case "prompts/get":
+		return object{"messages": []object{{"role": "user", "content": object{"type": "text", "text": "Review it"}}}}, nil
+	case "completion/complete":
+		return object{"completion": object{"values": []string{"security", "speed"}}}, nil
+	case "tools/call":
+		return f.call(ctx, m.Params)
+	}
+	return nil, &rpcError{-32601, "Method not found: " + m.Method}
+}
+
+func (f *fake) initialize(params json.RawMessage) (any, error) {
+	if f.Modern {
+		return nil, &rpcError{-32601, "Method not found: initialize"}
+	}
+	time.Sleep(f.SlowInit)
+	var p struct {
+		ProtocolVersion string `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(params, &p)
+	return object{"protocolVersion": p.ProtocolVersion, "capabilities": f.capabilities(), "serverInfo": object{"name": "fake", "version": "1"}}, nil
+}
+
+func (f *fake) capabilities() object {
+	return object{"tools": object{"listChanged": true}, "resources": object{"subscribe": true, "listChanged": true},
+		"prompts": object{"listChanged": true}, "logging": object{}, "completions": object{}}
+}
+
+// listen acknowledges and holds the stream open until it is cancelled.
+func (f *fake) listen(ctx context.Context, m message) (any, error) {
+	f.mu.Lock()
+	f.listening = string(m.ID)
+	f.mu.Unlock()
+	if !f.NoAck {
+		var p struct {
+			Notifications json.RawMessage `json:"notifications"`
+		}
+		_ = json.Unmarshal(m.Params, &p)
+		f.notify("notifications/subscriptions/acknowledged", object{"notifications": p.Notifications,
+			"_meta": object{"io.modelcontextprotocol/subscriptionId": m.ID}})
+	}
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// page returns one page of a list. Cursors are the index of the next item,
+// but for those that the options spoil.
+func (f *fake) page(key string, items []any, params json.RawMessage) (any, error) {
+	var p struct {
+		Cursor *string `json:"cursor"`
+	}
+	_ = json.Unmarshal(params, &p)
+	start := 0
+	switch {
+	case p.Cursor == nil:
+	case *p.Cursor == "" && f.EmptyCursor:
+		start = f.Page
+	default:
+		n, err := strconv.Atoi(*p.Cursor)
+		if err != nil || n < 0 || n > len(items) {
+			return nil, &rpcError{-32602, fmt.Sprintf("bad cursor %q", *p.Cursor)}
+		}
+		start = n
+	}
+	end := len(items)
+	r := object{}
+	if f.Page > 0 && start+f.Page < len(items) {
+		end = start + f.Page
+		r["nextCursor"] = strconv.Itoa(end)
+		if start == 0 && f.EmptyCursor {
+			r["nextCursor"] = ""
+		}
+	}
+	if f.RepeatCursor && f.Page > 0 {
+		r["nextCursor"] = strconv.Itoa(f.Page)
+	}
+	r[key] = items[start:end]
+	if f.TTL > 0 {
+		r["ttlMs"] = f.TTL.Milliseconds()
+	}
+	return r, nil
+}
+
+func (f *fake) scheme() string {
+	if f.Scheme == "" {
+		return "file"
+	}
+	return f.Scheme
+}
+
+func (f *fake) resources() []any {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := 3
+	if f.Resources != nil {
+		n = *f.Resources
+	}
+	item := func(name string) object {
+		return object{"uri": f.scheme() + "://" + name, "name": name, "mimeType": "text/markdown", "description": "Document " + name}
+	}
+	var out []any
+	for i := range n {
+		out = append(out, item(fmt.Sprintf("doc%d.md", i)))
+	}
+	for i := range f.late {
+		out = append(out, item(fmt.Sprintf("late%d.md", i)))
+	}
+	if f.BadItems {
+		out = append(out, 5, nil, "text", object{"name": "no uri"}, object{"uri": 7, "name": "x"},
+			object{"uri": "odd://size", "name": "odd", "size": "big", "annotations": 4, "title": object{}}, item("doc0.md"))
+	}
+	return out
+}
+
+func (f *fake) templates() []any {
+	out := []any{object{"uriTemplate": f.scheme() + "://{name}.md", "name": "docs", "mimeType": "text/markdown"}}
+	if f.BadItems {
+		out = append(out, object{"name": "no template"}, false)
+	}
+	return out
+}
+
+func (f *fake) prompts() []any {
+	out := []any{object{"name": "review", "title": "Review", "description": "Review a pull request",
+		"arguments": []any{object{"name": "focus", "required": true}}}}
+	if f.BadItems {
+		out = append(out, object{"title": "no name"}, object{"name": "odd", "arguments": "none"}, object{"name": "odd2", "arguments": []any{3, object{"name": "a", "required": "yes"}}})
+	}
+	return out
+}
+
+func (f *fake) read(params json.RawMessage) (any, error) {
+	var p struct {
+		URI string `json:"uri"`
+	}
+	_ = json.Unmarshal(params, &p)
+	known := slices.ContainsFunc(f.resources(), func(item any) bool {
+		o, ok := item.(object)
+		return ok && o["uri"] == p.URI
+	})
+	if !known {
+		code := -32002
+		if f.Modern {
+			code = -32602
+		}
+		return nil, &rpcError{code, "Resource not found: " + p.URI}
+	}
+	f.mu.Lock()
+	text := f.Text
+	if text == "" {
+		text = fmt.Sprintf("# Content of %s v%d\n", p.URI, f.changes[p.URI])
+	}
+	f.mu.Unlock()
+	r := object{"contents": []object{{"uri": p.URI, "mimeType": "text/markdown", "text": text}}}
+	if f.TTL > 0 {
+		r["ttlMs"] = f.TTL.Milliseconds()
+	}
+	return r, nil
+}

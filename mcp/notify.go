@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxLogText bounds one log line or progress text of a server, in bytes.
+const maxLogText = 4 << 10
+
+// listKind is one of the lists that a server may say has changed.
+type listKind int
+
+const (
+	listTools listKind = iota
+	listResources
+	listPrompts
+	listKinds // their number
+)
+
+// inbox holds what list_changed notifications asked for until the server's
+// goroutine acts on it: a list is due a little after the last one, and at most
+// a while after the first, however many come.
+type inbox struct {
+	after, atMost time.Duration
+	wake          chan struct{} // capacity 1
+
+	mu    sync.Mutex
+	dirty [listKinds]struct{ first, last time.Time } // zero: clean
+	hurry bool
+	busy  bool // what take returned is being fetched
+}
+
+func newInbox(after, atMost time.Duration) *inbox {
+	return &inbox{after: after, atMost: atMost, wake: make(chan struct{}, 1)}
+}
+
+func (in *inbox) mark(k listKind, now time.Time) {
+	in.mu.Lock()
+	d := &in.dirty[k]
+	if d.first.IsZero() {
+		d.first = now
+	}
+	d.last = now
+	in.mu.Unlock()
+	in.signal()
+}
+
+func (in *inbox) signal() {
+	select {
+	case in.wake <- struct{}{}:
+	default:
+	}
+}
+
+// hasten makes what is pending due at once.
+func (in *inbox) hasten() {
+	in.mu.Lock()
+	in.hurry = true
+	in.mu.Unlock()
+	in.signal()
+}
+
+// pending reports whether a list that was said to have changed is not fetched yet.
+func (in *inbox) pending() bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return in.busy || slices.ContainsFunc(in.dirty[:], func(d struct{ first, last time.Time }) bool { return !d.first.IsZero() })
+}
+
+// clean forgets what is pending for k: the list is about to be asked for.
+func (in *inbox) clean(k listKind) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.dirty[k].first = time.Time{}
+}
+
+// take removes and returns what is due, or says how long the next takes;
+// negative: nothing is pending.
+func (in *inbox) take(now time.Time) (due []listKind, wait time.Duration) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	wait = -1
+	for k := range in.dirty {
+		d := &in.dirty[k]
+		if d.first.IsZero() {
+			continue
+		}
+		left := min(d.last.Add(in.after).Sub(now), d.first.Add(in.atMost).Sub(now))
+		if in.hurry || left <= 0 {
+			due = append(due, listKind(k))
+			d.first = time.Time{}
+		} else if wait < 0 || left < wait {
+			wait = left
+		}
+	}
+	in.hurry = false
+	in.busy = len(due) > 0
+	return due, wait
+}
+
+// fetched ends what take began.
+func (in *inbox) fetched() {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.busy = false
+}
+
+// notified runs on mcp-go's read loop: it sorts a notification into the place
+// where its reader finds it and never blocks, fails or sends anything.
+func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
+	f := n.Params.AdditionalFields
+	switch n.Method {
+	case mcpgo.MethodNotificationToolsListChanged:
+		c.inbox.mark(listTools, time.Now())
+	case mcpgo.MethodNotificationResourcesListChanged:
+		s.cache.staleList()
+		c.inbox.mark(listResources, time.Now())
+	case mcpgo.MethodNotificationPromptsListChanged:
+		s.update(func() { s.promptsOld = true })
+		c.inbox.mark(listPrompts, time.Now())
+	case mcpgo.MethodNotificationResourceUpdated:
+		if uri, ok := f["uri"].(string); ok && uri != "" {
+			s.cache.staleURI(uri)
+			s.events.put(Event{Server: s.cfg.Name, Kind: EventUpdated, URI: uri})
+		}
+	case string(mcpgo.MethodNotificationMessage):
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventLog, LogLevel: logLevel(f["level"]), Text: s.secrets.Redact(logText(f))})
+	case string(mcpgo.MethodNotificationProgress):
+		c.progress.deliver(f)
+	case mcpgo.MethodNotificationSubscriptionsAcknowledged:
+		c.acknowledged()
+	}
+}
+
+func logLevel(v any) string {
+	level, _ := v.(string)
+	if !slices.Contains([]string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}, level) {
+		return "info"
+	}
+	return level
+}
+
+// logText renders a log notification's data, which may be any JSON value.
+func logText(fields map[string]any) string {
+	text, ok := fields["data"].(string)
+	if !ok {
+		var b bytes.Buffer
+		enc := json.NewEncoder(&b)
+		enc.SetEscapeHTML(false)
+		if fields["data"] != nil && enc.Encode(fields["data"]) == nil {
+			text = string(bytes.TrimSpace(b.Bytes()))
+		}
+	}
+	if logger, _ := fields["logger"].(string); logger != "" {
+		text = clip(logger, 100) + ": " + text
+	}
+	return clip(text, maxLogText)
+}

@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	eofGrace  = 500 * time.Millisecond // after stdin was closed
+	termGrace = 500 * time.Millisecond // after the group was asked to end
+	killGrace = 2 * time.Second        // after which a child that cannot be killed is left
+	// drainGrace is how long the output of a dead child may still come: a
+	// grandchild that left the group can hold the pipe open for ever.
+	drainGrace = 500 * time.Millisecond
+)
+
+// processSpec is what a child is started from.
+type processSpec struct {
+	command string
+	args    []string
+	env     []string
+	dir     string // empty: ours
+	reaper  *reaper
+	problem func(text string) // told what was skipped on stdout
+}
+
+// process is a server's child and its group. It is ours rather than mcp-go's
+// because a child may hang, leave grandchildren, flood its stderr or stop
+// reading, and none of that may hold a caller.
+type process struct {
+	cmd    *exec.Cmd
+	group  group
+	reaper *reaper
+	in     *outbox
+	out    *io.PipeReader // messages only, for mcp-go
+	outEnd *io.PipeWriter
+	stdout *os.File
+	stderr *os.File
+	tail   tail
+
+	ended   chan struct{} // closed when its stdout ended: the connection is lost
+	exited  chan struct{} // closed when it was waited for
+	cleared chan struct{} // closed when its pipes are closed as well
+	err     error         // what Wait returned; set before exited closes
+	gaveUp  atomic.Bool   // it did not read its input
+	once    sync.Once
+	wg      sync.WaitGroup // the goroutines of its three pipes
+}
+
+func startProcess(spec processSpec) (*process, error) {
+	path, err := lookCommand(spec.command, spec.env)
+	if err != nil {
+		return nil, err
+	}
+	if spec.dir != "" {
+		if st, err := os.Stat(spec.dir); err != nil || !st.IsDir() {
+			return nil, fmt.Errorf("cannot start %s: its working directory %s is not there", spec.command, spec.dir)
+		}
+	}
+	cmd := &exec.Cmd{Path: path, Args: append([]string{spec.command}, spec.args...), Env: spec.env, Dir: spec.dir}
+	var pipes [6]*os.File // stdin r, w; stdout r, w; stderr r, w
+	closeAll := func(files ...*os.File) {
+		for _, f := range files {
+			if f != nil {
+				_ = f.Close()
+			}
+		}
+	}
+	for i := 0; i < len(pipes); i += 2 {
+		if pipes[i], pipes[i+1], err = os.Pipe(); err != nil {
+			closeAll(pipes[:]...)
+			return nil, fmt.Errorf("cannot start %s: %w", spec.command, err)
+		}
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
+	p := &process{cmd: cmd, reaper: spec.reaper, stdout: pipes[2], stderr: pipes[4],
+		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{})}
+	p.out, p.outEnd = io.Pipe()
+	p.in = newOutbox(pipes[1], p.giveUp)
+	if p.group, err = startGroup(cmd); err != nil {
+		closeAll(pipes[:]...)
+		return nil, fmt.Errorf("cannot start %s: %w", spec.command, err)
+	}
+	closeAll(pipes[0], pipes[3], pipes[5])
+	p.reaper.add(p.group)
+	p.run(newFrames(p.stdout, maxFrame, spec.problem))
+	return p, nil
+}
+
+// lookCommand finds the program as the child's own PATH has it, and names the
+// PATH if it is not there: editors started from a desktop often have a short
+// one.
+func lookCommand(command string, env []string) (string, error) {
+	if command == "" {
+		return "", errors.New("no command is configured")
+	}
+	if strings.ContainsAny(command, `/\`) {
+		return command, nil
+	}
+	path := ""
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATH") {
+			path = value
+		}
+	}
+	if found := searchPath(command, path, env); found != "" {
+		return found, nil
+	}
+	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
+}
+
+func (p *process) run(f *frames) {
+	p.wg.Go(p.in.run) // ends when stdin is closed
+	p.wg.Go(func() {  // ends at the end of stdout, which wait enforces
+		_ = f.copyTo(p.outEnd)
+		_ = p.outEnd.Close()
+		close(p.ended)
+		_, _ = io.Copy(io.Discard, p.stdout)
+	})
+	p.wg.Go(func() { _, _ = io.Copy(&p.tail, p.stderr) }) // likewise
+	go p.wait()                                           // ends with the child; close waits for it
+}
+
+// wait waits for the child, ends its group and, after drainGrace, its pipes.
+func (p *process) wait() {
+	defer close(p.cleared)
+	p.err = p.cmd.Wait()
+	p.group.kill()
+	p.reaper.remove(p.group)
+	close(p.exited)
+	select {
+	case <-p.ended:
+	case <-time.After(drainGrace):
+	}
+	_ = p.outEnd.Close()
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+	p.in.abort()
+}
+
+// giveUp ends a child that takes nothing in.
+func (p *process) giveUp() {
+	p.gaveUp.Store(true)
+	p.group.kill()
+}
+
+// close ends the child: end of input, TERM to its group, KILL to its group.
+// It returns when the child and everything around it is gone.
+func (p *process) close() {
+	p.once.Do(p.end)
+	_ = p.outEnd.Close()
+	p.wg.Wait()
+}
+
+func (p *process) end() {
+	defer p.group.release()
+	_ = p.in.Close()
+	_ = p.outEnd.Close() // mcp-go's reader ends; the rest of stdout is drained
+	if !p.waitExit(eofGrace) {
+		p.in.abort()
+		p.group.terminate()
+		if !p.waitExit(termGrace) {
+			p.group.kill()
+		}
+	}
+	if p.waitExit(killGrace) {
+		<-p.cleared
+		return
+	}
+	// Not even that helped (a dead network disk): its pipes are closed, and
+	// only wait is left behind, until the kernel lets the child go.
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+}
+
+func (p *process) waitExit(d time.Duration) bool {
+	select {
+	case <-p.exited:
+		return true
+	case <-time.After(d):
+		return false
+	}
+}
+
+// reason says how the child ended, with its last words. It waits a moment for
+// the exit status: the end of stdout comes first.
+func (p *process) reason() string {
+	text := "closed its output"
+	if p.waitExit(300 * time.Millisecond) {
+		switch {
+		case p.gaveUp.Load():
+			text = "does not read its input"
+		case p.err != nil:
+			text = p.err.Error()
+		default:
+			text = "exit status 0"
+		}
+	}
+	if words := p.words(); words != "" {
+		text += "; stderr: " + words
+	}
+	return text
+}
+
+// words returns what the child wrote to stderr last.
+func (p *process) words() string { return clip(strings.Join(p.tail.last(10), "\n"), 2000) }

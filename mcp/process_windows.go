@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a job object that ends all its processes when its last handle is
+// closed, which happens also when this process is killed: no reaper is needed.
+type group struct{ job windows.Handle }
+
+// startGroup starts cmd suspended in a job of its own, so that what it starts
+// in turn ends with it.
+func startGroup(cmd *exec.Cmd) (group, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return group{}, err
+	}
+	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+	}
+	if _, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err == nil {
+		cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+		err = cmd.Start()
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return group{}, err
+	}
+	handle, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
+	if err == nil {
+		err = windows.AssignProcessToJobObject(job, handle)
+		_ = windows.CloseHandle(handle)
+	}
+	if err != nil {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = windows.CloseHandle(job)
+		return group{}, err
+	}
+	return group{job: job}, nil
+}
+
+// terminate has no gentle form on Windows.
+func (g group) terminate() { g.kill() }
+
+func (g group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
+
+// id is 0: the job ends with our handle, a reaper has nothing to do.
+func (g group) id() int { return 0 }
+
+// searchPath finds command in path with one of the extensions of PATHEXT.
+func searchPath(command, path string, env []string) string {
+	exts := ".COM;.EXE;.BAT;.CMD"
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATHEXT") && value != "" {
+			exts = value
+		}
+	}
+	suffixes := strings.Split(exts, ";")
+	if filepath.Ext(command) != "" {
+		suffixes = append([]string{""}, suffixes...)
+	}
+	for _, dir := range filepath.SplitList(path) {
+		for _, ext := range suffixes {
+			file := filepath.Join(dir, command+ext)
+			if st, err := os.Stat(file); err == nil && !st.IsDir() {
+				return file
+			}
+		}
+	}
+	return ""
+}
+
+func killGroup(int) {}
+
+func (g group) release() { _ = windows.CloseHandle(g.job) }

@@ -1,0 +1,64 @@
+package mcp
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+)
+
+const (
+	tailLines = 200
+	tailLine  = 1024 // bytes kept of one line
+)
+
+// tail keeps the last lines that were written to it: a child's stderr, which
+// failure messages quote. It never blocks its writer.
+type tail struct {
+	mu    sync.Mutex
+	lines [tailLines]string
+	next  int    // where the next line goes
+	n     int    // lines held
+	part  []byte // a line without its end yet, at most tailLine bytes
+}
+
+// Write implements io.Writer; it never fails.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	n := len(p)
+	for len(p) > 0 {
+		line, rest, ended := bytes.Cut(p, []byte("\n"))
+		t.part = append(t.part, line[:min(len(line), tailLine-len(t.part))]...)
+		if ended {
+			t.endLine()
+		}
+		p = rest
+	}
+	return n, nil
+}
+
+func (t *tail) endLine() {
+	line := strings.TrimRight(string(t.part), "\r \t")
+	t.part = t.part[:0]
+	if line == "" {
+		return
+	}
+	t.lines[t.next] = line
+	t.next = (t.next + 1) % tailLines
+	t.n = min(t.n+1, tailLines)
+}
+
+// last returns at most n lines, the newest last, a line without its end too.
+func (t *tail) last(n int) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var out []string
+	for i := min(n, t.n); i > 0; i-- {
+		out = append(out, t.lines[(t.next-i+tailLines)%tailLines])
+	}
+	if len(t.part) > 0 {
+		out = append(out, string(t.part))
+		out = out[max(0, len(out)-n):]
+	}
+	return out
+}

@@ -1,0 +1,243 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// link stands between mcp-go's client and a transport and mends what mcp-go
+// does wrong on the way: its decoders lose a whole answer for one odd item and
+// drop keywords of schemas, so a call's result is taken here, raw, and the
+// client gets an empty one; notifications go straight to us, before any
+// handler of the client could be missing.
+type link struct {
+	transport.Interface
+	modern bool                              // no initialize: server/discover only
+	notify func(mcpgo.JSONRPCNotification)   // runs on the read loop
+	room   func(context.Context) error       // waits until a request can be queued
+	close  func() error                      // ends the transport and what carries it
+	panics func(where string, recovered any) // told of a panic in a handler
+
+	mu    sync.Mutex
+	hello json.RawMessage // the raw result of initialize or server/discover
+	probe error           // why server/discover failed: mcp-go does not tell
+}
+
+// exchange travels in the context of one call through mcp-go's client and
+// brings back what the server answered.
+type exchange struct {
+	cursor json.RawMessage // set on a list's request, byte for byte; nil: none
+	result json.RawMessage
+	err    *rpcError
+}
+
+type exchangeKey struct{}
+
+// Start registers the handler of notifications before the reader runs, so
+// that early ones are not lost.
+func (l *link) Start(ctx context.Context) error {
+	l.Interface.SetNotificationHandler(func(n mcpgo.JSONRPCNotification) {
+		defer l.recovered("notification")
+		l.notify(n)
+	})
+	return l.Interface.Start(ctx)
+}
+
+// SetNotificationHandler keeps ours.
+func (l *link) SetNotificationHandler(func(mcpgo.JSONRPCNotification)) {}
+
+// Close ends the transport.
+func (l *link) Close() error { return l.close() }
+
+// SetRequestHandler answers what we support by the client's handler, and any
+// other request with "method not found", where mcp-go says "internal error".
+func (l *link) SetRequestHandler(h transport.RequestHandler) {
+	b, ok := l.Interface.(transport.BidirectionalInterface)
+	if !ok {
+		return
+	}
+	b.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+		defer l.recovered("request")
+		switch req.Method {
+		case string(mcpgo.MethodPing), string(mcpgo.MethodListRoots):
+			return h(ctx, req)
+		}
+		return transport.NewJSONRPCErrorResponse(req.ID, codeMethodNotFound, "method not found: "+clip(req.Method, 100), nil), nil
+	})
+}
+
+func (l *link) recovered(where string) {
+	if r := recover(); r != nil {
+		l.panics(where, r)
+	}
+}
+
+// errNoFallback keeps mcp-go from falling back to initialize on a connection
+// that is to be a modern one.
+var errNoFallback = errors.New("the server does not speak protocol " + mcpgo.LATEST_PROTOCOL_VERSION)
+
+// SendRequest sends req and keeps the raw answer in the context's exchange.
+func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	switch req.Method {
+	case string(mcpgo.MethodInitialize):
+		if l.modern {
+			return nil, errNoFallback
+		}
+		return l.initialize(ctx, req)
+	case string(mcpgo.MethodServerDiscover):
+		return l.discover(ctx, req)
+	}
+	ex, _ := ctx.Value(exchangeKey{}).(*exchange)
+	if ex == nil {
+		return l.send(ctx, req)
+	}
+	if ex.cursor != nil {
+		req.Params = withCursor(req.Params, ex.cursor)
+	}
+	resp, err := l.send(ctx, req)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.Error != nil:
+		ex.err = &rpcError{Code: resp.Error.Code, Message: resp.Error.Message}
+		return resp, nil
+	case needsInput(resp.Result):
+		return resp, nil // the client answers it and asks again
+	}
+	ex.result = resp.Result
+	return transport.NewJSONRPCResultResponse(resp.ID, emptyResult(req.Method)), nil
+}
+
+func (l *link) send(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	if err := l.room(ctx); err != nil {
+		return nil, err
+	}
+	return l.Interface.SendRequest(ctx, req)
+}
+
+// withCursor sets a list's cursor beside whatever the client put in params:
+// mcp-go leaves out an empty one.
+func withCursor(params any, cursor json.RawMessage) any {
+	fields := map[string]json.RawMessage{}
+	if raw, err := json.Marshal(params); err == nil {
+		_ = json.Unmarshal(raw, &fields)
+	}
+	if fields == nil {
+		fields = map[string]json.RawMessage{}
+	}
+	fields["cursor"] = cursor
+	return fields
+}
+
+func needsInput(raw json.RawMessage) bool {
+	var r struct {
+		ResultType maybe[string] `json:"resultType"`
+	}
+	return json.Unmarshal(raw, &r) == nil && r.ResultType.v == string(mcpgo.ResultTypeInputRequired)
+}
+
+// emptyResult is what mcp-go's decoders take for an answer to method.
+func emptyResult(method string) json.RawMessage {
+	switch method {
+	case string(mcpgo.MethodToolsCall):
+		return json.RawMessage(`{"content":[]}`)
+	case string(mcpgo.MethodResourcesRead):
+		return json.RawMessage(`{"contents":[]}`)
+	default:
+		return json.RawMessage(`{}`)
+	}
+}
+
+// initialize keeps the raw result and gives the client only what it decides
+// on, so that odd capabilities do not end the connection.
+func (l *link) initialize(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	resp, err := l.send(ctx, req)
+	if err != nil || resp.Error != nil {
+		return resp, err
+	}
+	var r struct {
+		Version maybe[string] `json:"protocolVersion"`
+	}
+	_ = json.Unmarshal(resp.Result, &r)
+	if r.Version.v == "" {
+		return transport.NewJSONRPCErrorResponse(resp.ID, codeInternal, "the answer to initialize names no protocolVersion", nil), nil
+	}
+	l.keepHello(resp.Result)
+	stub, err := json.Marshal(map[string]any{"protocolVersion": r.Version.v, "capabilities": struct{}{}, "serverInfo": map[string]string{"name": "", "version": ""}})
+	if err != nil {
+		return nil, err
+	}
+	return transport.NewJSONRPCResultResponse(resp.ID, stub), nil
+}
+
+// discover asks once more when the server refuses a version that it lists,
+// and takes no result without versions for one (some answer {} to anything).
+func (l *link) discover(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	resp, err := l.send(ctx, req)
+	if err == nil && resp.Error != nil && refusesListed(resp.Error) {
+		resp, err = l.send(ctx, req)
+	}
+	switch {
+	case err != nil:
+		l.keepProbe(err)
+		return nil, err
+	case resp.Error != nil:
+		l.keepProbe(&rpcError{Code: resp.Error.Code, Message: resp.Error.Message})
+		return resp, nil
+	}
+	var r struct {
+		Versions maybe[[]string] `json:"supportedVersions"`
+	}
+	_ = json.Unmarshal(resp.Result, &r)
+	if !slices.ContainsFunc(r.Versions.v, mcpgo.IsModernProtocol) {
+		err := fmt.Errorf("server/discover names no version from %s on", mcpgo.LATEST_PROTOCOL_VERSION)
+		l.keepProbe(err)
+		return transport.NewJSONRPCErrorResponse(resp.ID, codeInternal, err.Error(), nil), nil
+	}
+	l.keepHello(resp.Result)
+	stub, err := json.Marshal(map[string]any{"supportedVersions": r.Versions.v, "capabilities": struct{}{}})
+	if err != nil {
+		return nil, err
+	}
+	return transport.NewJSONRPCResultResponse(resp.ID, stub), nil
+}
+
+func refusesListed(e *mcpgo.JSONRPCErrorDetails) bool {
+	if e.Code != mcpgo.UNSUPPORTED_PROTOCOL_VERSION {
+		return false
+	}
+	raw, err := json.Marshal(e.Data)
+	if err != nil {
+		return false
+	}
+	var data struct {
+		Supported maybe[[]string] `json:"supported"`
+	}
+	return json.Unmarshal(raw, &data) == nil && slices.Contains(data.Supported.v, mcpgo.LATEST_PROTOCOL_VERSION)
+}
+
+func (l *link) keepHello(raw json.RawMessage) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hello = raw
+}
+
+func (l *link) keepProbe(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.probe = err
+}
+
+// said returns what the server said of itself, and why the probe failed.
+func (l *link) said() (hello json.RawMessage, probe error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.hello, l.probe
+}
