@@ -9,11 +9,12 @@ if vim.env.AGENTLS_TEST_OPTIONS then
   vim.g.agentls = vim.json.decode(vim.env.AGENTLS_TEST_OPTIONS)
 end
 
-notes = {} -- what was notified
+-- What was notified. Shown on a real screen only: a message of several lines would wait for a key.
+notes = {}
 local notify = vim.notify
 vim.notify = function(message, level, options)
   table.insert(notes, message)
-  if #vim.api.nvim_list_uis() > 0 then
+  if vim.env.AGENTLS_TEST_SCREEN then
     notify(message, level, options)
   end
 end

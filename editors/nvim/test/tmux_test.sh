@@ -46,7 +46,7 @@ provider=$!
 exec 9>"$dir/provider.in" # held open: the provider ends with it
 until [ -s "$dir/port" ]; do kill -0 "$provider" || exit 1; sleep 0.02; done
 
-export AGENTLS_TEST_OPTIONS
+export AGENTLS_TEST_OPTIONS AGENTLS_TEST_SCREEN=1
 AGENTLS_TEST_OPTIONS=$(node -e '
   const [bin, port, mcp, log] = process.argv.slice(1);
   console.log(JSON.stringify({

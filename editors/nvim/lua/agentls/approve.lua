@@ -20,10 +20,8 @@ local choices = {
   { title = "Always allow", decision = "always" },
 }
 
-local trust_choices = {
-  { title = "Not now", decision = "deny" },
-  { title = "Trust and start", decision = "always" },
-}
+local trust_server = { { title = "Not now", decision = "deny" }, { title = "Trust and start", decision = "always" } }
+local trust_folder = { { title = "Not now", decision = "deny" }, { title = "Trust folder", decision = "always" } }
 
 local closed = { decision = "deny", reason = "closed" } ---@type agentls.ApproveResult
 
@@ -47,8 +45,20 @@ end
 ---@param params agentls.ApproveParams
 ---@return string
 local function subject(params)
-  local names = { known(params.server), known(params.tool) }
-  return #names > 0 and plain(table.concat(names, "/")) or params.kind
+  local names = {}
+  for _, name in ipairs({ "server", "tool" }) do
+    names[#names + 1] = known(params[name])
+  end
+  return #names > 0 and plain(table.concat(names, "/")) or "this folder"
+end
+
+---@param params agentls.ApproveParams
+---@return agentls.Choice[]
+local function choices_of(params)
+  if params.kind ~= "trust" then
+    return choices
+  end
+  return known(params.server) and trust_server or trust_folder
 end
 
 ---What the question is about, whole.
@@ -198,7 +208,7 @@ function show_next()
     vim.schedule(show_next)
   end
   question.blocking = true
-  local ok, err = pcall(vim.ui.select, question.params.kind == "trust" and trust_choices or choices, {
+  local ok, err = pcall(vim.ui.select, choices_of(question.params), {
     prompt = prompt,
     kind = "agentls_approve",
     format_item = function(choice)
@@ -232,12 +242,15 @@ function M.drop(matches)
   end
 end
 
----The server cancels one of its requests. Neovim does not tell handlers the ids of theirs, so this counts only while
----there is one question; a late answer to another one does no harm.
+---The server cancels one of its requests. Neovim does not tell handlers the ids of theirs, and of questions about
+---runs the events tell: so this is about the only other question, if there is but one.
 function M.on_cancel()
-  if #queue + (active and 1 or 0) == 1 then
-    M.drop(function()
-      return true
+  local others = vim.tbl_filter(function(question)
+    return not known(question.params.runId)
+  end, vim.list_extend({ active }, queue))
+  if #others == 1 then
+    M.drop(function(question)
+      return question == others[1]
     end)
   end
 end

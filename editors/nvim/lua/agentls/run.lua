@@ -12,6 +12,7 @@ local M = {}
 ---@field status agentls.Status
 ---@field note string the last words of its progress
 ---@field detached boolean its command was answered, it goes on
+---@field questions integer how many of its questions are open
 ---@field view agentls.View
 
 ---What shows a run.
@@ -114,7 +115,7 @@ end
 function M.start(c, command, argument, view)
   listen()
   local run = { token = "agentls-" .. M.new_id(), client = c, id = argument.runId, session = argument.session }
-  run.status, run.note, run.detached, run.view = "queued", "", false, view
+  run.status, run.note, run.detached, run.questions, run.view = "queued", "", false, 0, view
   run.request = client.execute(c, command, argument, run.token, function(err, result)
     answered(run, err, result)
   end, view.buf)
@@ -148,6 +149,17 @@ local function find(event, client_id)
   end
 end
 
+---@param run agentls.Run
+---@param approval {id: string, state: "open"|"resolved"}
+local function on_approval(run, approval)
+  run.questions = math.max(run.questions + (approval.state == "open" and 1 or -1), 0)
+  if approval.state == "resolved" then
+    require("agentls.approve").drop(function(question)
+      return question.params.id == approval.id
+    end)
+  end
+end
+
 ---@param event agentls.RunEvent
 function M.on_event(_, event, ctx)
   local run = find(event, ctx.client_id)
@@ -156,11 +168,14 @@ function M.on_event(_, event, ctx)
   end
   if event.kind == "finished" then
     if run.detached then
-      finish(run, event.status or "completed")
+      finish(run, event.status or "completed", nil, event.error and event.error.message)
     end
     return
   end
-  run.status = event.kind == "queued" and "queued" or event.kind == "approval" and "waiting" or "running"
+  if event.kind == "approval" then
+    on_approval(run, event.approval)
+  end
+  run.status = event.kind == "queued" and "queued" or run.questions > 0 and "waiting" or "running"
   if event.kind == "text" and run.view.text then
     run.view.text(run, event.delta or "")
   end

@@ -29,7 +29,9 @@
 ---@field kind "queued"|"started"|"mention"|"text"|"reasoning"|"plan"|"toolCall"|"approval"|"usage"|"finished"
 ---@field delta? string of text and reasoning
 ---@field toolCall? {id: string, tool: string, server?: string, state: string}
+---@field approval? {id: string, kind: string, server?: string, tool: string, state: "open"|"resolved"}
 ---@field status? agentls.Status of finished
+---@field error? {message: string, kind: string, retryable: boolean} of finished
 
 ---@class agentls.ApproveParams
 ---@field id string
