@@ -44,7 +44,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	p := pending{id: r.callID(c.ID), name: oneLine(c.Name, maxName)}
 	defer func() {
 		if v := recover(); v != nil {
-			a.log.Error("a tool call panicked", "tool", p.name, "panic", v, "stack", string(debug.Stack()))
+			a.log.Error("a tool call panicked", "tool", p.name, "panic", a.secrets.Redact(fmt.Sprint(v)), "stack", string(debug.Stack()))
 			res = failed("policy", "internal error: the call ended unexpectedly")
 		}
 		res = a.conclude(r, p, res)
@@ -61,7 +61,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	case ctx.Err() != nil:
 		return notStarted("policy")
 	case p.tool == nil:
-		return failed("policy", unknownTool(c.Name, set))
+		return failed("policy", a.unknownTool(c.Name, set))
 	case err != nil:
 		return failed("policy", err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
 	}
@@ -162,9 +162,14 @@ func notStarted(by string) callResult {
 	return callResult{status: Cancelled, text: cancelledStart, by: by, reason: "cancelled before it started"}
 }
 
-// unknownTool tells the model which names there are.
-func unknownTool(name string, set toolset) string {
+// unknownTool tells the model which names there are, and whose server is away.
+func (a *Agent) unknownTool(name string, set toolset) string {
 	text := fmt.Sprintf("There is no tool %q.%s", oneLine(name, 100), notRun)
+	for _, s := range a.manager.Servers() {
+		if s.Status != mcp.StatusReady && strings.HasPrefix(name, "mcp__"+cleanName(s.Name)+"__") {
+			text += fmt.Sprintf(" The MCP server %q is not ready: it is %s.", oneLine(s.Name, 100), s.Status)
+		}
+	}
 	if names := set.names(); len(names) > 0 {
 		text += " Near names: " + strings.Join(nearNames(name, names, 5), ", ") + "."
 	} else {

@@ -107,7 +107,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 	outcome := Completed
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", m.URI, "panic", p, "stack", string(debug.Stack()))
+			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", r.a.secrets.Redact(m.URI), "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			m.fail("internal error")
 		}
 	}()

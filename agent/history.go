@@ -17,6 +17,7 @@ func repair(history []Message) []Message {
 	out := make([]Message, 0, len(history)+1)
 	for i := 0; i < len(history); i++ {
 		m := history[i]
+		m.Text = strings.ToValidUTF8(m.Text, "\uFFFD")
 		switch m.Role {
 		case User:
 			if strings.TrimSpace(m.Text) != "" || len(m.Images) > 0 {
@@ -46,7 +47,7 @@ func answers(calls []ToolCall, results []Message) []Message {
 	given := make(map[string]string, len(results))
 	for _, m := range results {
 		if _, ok := given[m.ToolCallID]; !ok {
-			given[m.ToolCallID] = m.Text
+			given[m.ToolCallID] = strings.ToValidUTF8(m.Text, "\uFFFD")
 		}
 	}
 	out := make([]Message, 0, len(calls))

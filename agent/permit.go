@@ -34,7 +34,7 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 		p.tool, _ = a.current(p.tool) // a tool that is gone fails in its call
 		shown := p.tool.definition
 		v := a.decide(r, p.tool, p.args)
-		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", v.reason)
+		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", a.secrets.Redact(v.reason))
 		switch v.action {
 		case actionAllow:
 			return granted(v.by, v.reason)

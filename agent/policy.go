@@ -184,21 +184,28 @@ func (a *Agent) exposesURI(r *run, uri string) exposure {
 	if !ok {
 		return exposure{}
 	}
-	name, err := url.PathUnescape(rest)
-	if err != nil {
-		name = rest
-	}
-	name = path.Clean("/" + strings.ReplaceAll(name, `\`, "/"))[1:]
-	_, below, _ := strings.Cut(name, "/")
+	_, below, _ := strings.Cut(rest, "/")
 	var paths []string
-	for _, f := range r.folders {
-		for _, rel := range []string{name, below} {
-			if at, err := r.folders.resolve(filepath.Join(f.given, filepath.FromSlash(rel)), r.t.Host); err == nil && rel != "" {
-				paths = append(paths, at.abs, at.real)
+	for _, rel := range []string{unescape(rest), unescape(below)} {
+		for _, f := range r.folders {
+			if rel == "" {
+				continue
+			}
+			abs := filepath.Join(f.given, filepath.FromSlash(rel))
+			paths = append(paths, abs)
+			if at, err := r.folders.resolve(abs, r.t.Host); err == nil {
+				paths = append(paths, at.real)
 			}
 		}
 	}
-	return a.exposesPath(uri, false, append(paths, "/"+name)...)
+	return a.exposesPath(uri, false, append(paths, "/"+unescape(rest))...)
+}
+
+func unescape(part string) string {
+	if plain, err := url.PathUnescape(part); err == nil {
+		return plain
+	}
+	return part
 }
 
 // secretName reports whether a path is one of those that hold secrets by

@@ -54,7 +54,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 	if in.Range != nil {
 		start, end = max(in.Range.Start, 1), in.Range.End
 	}
-	shown, err := lines(at, text, start, end, e.limit-300, in.LineNumbers)
+	shown, err := lines(at, text, start, end, e.room(), in.LineNumbers)
 	if err != nil {
 		return output{}, err
 	}

@@ -88,7 +88,7 @@ func (r *run) work(ctx context.Context) (err error) {
 	r.s.add(Message{Role: User, Text: r.t.Prompt})
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", p, "stack", string(debug.Stack()))
+			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = &ProviderError{Kind: KindInternal, Message: "internal error: the run ended unexpectedly; the log has the details"}
 		}
 		if err != nil {

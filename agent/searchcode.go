@@ -140,7 +140,7 @@ func (s *search) file(at place, d fs.DirEntry) {
 			continue
 		}
 		hit := fmt.Sprintf("%s:%d: %s\n", at.shown, n, ellipsis(strings.TrimSpace(line), searchedLine))
-		if s.found == s.limit || s.out.Len()+len(hit) > s.e.limit-300 {
+		if s.found == s.limit || s.out.Len()+len(hit) > s.e.room() {
 			s.full = true
 			return
 		}

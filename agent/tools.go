@@ -46,6 +46,9 @@ type env struct {
 	progress func(mcp.Progress) // never nil
 }
 
+// room is how much text fits into a result beside the notes about it.
+func (e env) room() int { return max(e.limit-300, e.limit/2) }
+
 // output is what a tool gives the model.
 type output struct {
 	text   string

@@ -122,36 +122,3 @@ func fenceRun(line string) (run, info string) {
 	}
 	return rest[:n], rest[n:]
 }
-
-// openFence is the line that closes a fence left open at the end of text, or "".
-func openFence(text string) string {
-	m := walkMarkdown(text)
-	for m.next() {
-	}
-	return m.fence
-}
-
-// escapeAnswer makes an answer fit to stand in a prompt buffer: it adds no
-// turn, leaves no fence open, and loads no image.
-func escapeAnswer(text string) string {
-	var b strings.Builder
-	m := walkMarkdown(text)
-	for m.next() {
-		line := m.line
-		if !m.fenced {
-			line = strings.ReplaceAll(line, "![", `!\[`)
-			if headingRole(line) != "" {
-				line = `\` + line
-			}
-		}
-		b.WriteString(line)
-		b.WriteString(text[m.start+len(m.line) : m.pos()])
-	}
-	if m.fence != "" {
-		if !strings.HasSuffix(text, "\n") && !strings.HasSuffix(text, "\r") {
-			b.WriteByte('\n')
-		}
-		b.WriteString(m.fence)
-	}
-	return b.String()
-}

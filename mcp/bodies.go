@@ -34,6 +34,7 @@ type body struct {
 type bodyRead struct {
 	n       int
 	changed bool
+	unheard bool // changes were not told for a while
 }
 
 // get returns the fresh body of uri, or nil.
@@ -77,7 +78,7 @@ func (b *bodies) end(uri string, contents []Content, keep bool, until time.Time)
 	if r.n--; r.n == 0 {
 		delete(b.reading, uri)
 	}
-	if r.changed || !keep {
+	if r.changed || !keep || r.unheard && until.IsZero() {
 		return !r.changed
 	}
 	size := len(uri)
@@ -116,6 +117,21 @@ func (b *bodies) drop(uri string) {
 	}
 	if r := b.reading[uri]; r != nil {
 		r.changed = true
+	}
+}
+
+// gap forgets the bodies that only notifications keep fresh: some may have
+// been missed.
+func (b *bodies) gap() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range b.byURI {
+		if e.Value.(*body).until.IsZero() {
+			b.remove(e)
+		}
+	}
+	for _, r := range b.reading {
+		r.unheard = true
 	}
 }
 

@@ -92,8 +92,10 @@ func (c *connection) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if c.ctx.Err() != nil {
-		return fmt.Errorf("%w: %w", errLost, context.Cause(c.ctx))
+	if cause := context.Cause(c.ctx); errors.Is(cause, errLost) {
+		return cause
+	} else if cause != nil {
+		return fmt.Errorf("%w: %w", errLost, cause)
 	}
 	select {
 	case <-c.lost:

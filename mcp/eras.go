@@ -91,7 +91,7 @@ func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
 		return nil, &noStartError{err}
 	}
 	c := &connection{carrier: under, modern: modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
-		problem: s.problem, gap: s.cache.bodies.clear, redact: s.secrets.Redact, listen: make(chan struct{}, 1)}
+		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end
 	c.link = &link{Interface: under.transport, modern: modern, room: under.room, panics: s.panicked,
 		notify: func(n mcpgo.JSONRPCNotification) { s.notified(c, n) },

@@ -9,6 +9,7 @@ import (
 	"io"
 	"regexp"
 	"strconv"
+	"strings"
 )
 
 // maxFrame bounds one line of a server's stdout, in bytes.
@@ -169,7 +170,7 @@ func mendMessage(m json.RawMessage) json.RawMessage {
 	if f.Method != nil && json.Unmarshal(f.Method, &method) == nil && method != "" {
 		return m
 	}
-	if missing(f.ID) {
+	if missing(f.ID) || !strings.ContainsRune(`"-0123456789`, rune(f.ID[0])) {
 		return nil // an answer to nothing
 	}
 	return mendResponse(m, f)

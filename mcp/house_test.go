@@ -186,3 +186,10 @@ func eventually(t testing.TB, what string, f func() bool) {
 
 // args is the arguments of a tool.
 type args = map[string]any
+
+func touch(t testing.TB, file string) {
+	t.Helper()
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -13,24 +13,20 @@ const maxNested = 256
 // knownURIs answers which listed URI a text starts with. Never changed; nil
 // knows none.
 type knownURIs struct {
-	server string // configured name
-	uris   []string
-	above  []int32 // the longest listed URI that is a prefix of this one; -1 for none
+	resources []Resource
+	order     []int32 // places in resources, by URI
+	above     []int32 // by place in order: that of the longest URI that is a prefix of this one; -1 for none
 }
 
-func newKnownURIs(server string, resources []Resource) *knownURIs {
-	k := &knownURIs{server: server, uris: make([]string, len(resources))}
-	for i := range resources {
-		k.uris[i] = resources[i].URI
+func newKnownURIs(resources []Resource) *knownURIs {
+	k := &knownURIs{resources: resources, order: make([]int32, len(resources)), above: make([]int32, len(resources))}
+	for i := range k.order {
+		k.order[i] = int32(i)
 	}
-	if !slices.IsSorted(k.uris) {
-		slices.Sort(k.uris)
-	}
-	k.uris = slices.Compact(k.uris)
-	k.above = make([]int32, len(k.uris))
-	for i := range k.uris {
+	slices.SortFunc(k.order, func(a, b int32) int { return strings.Compare(resources[a].URI, resources[b].URI) })
+	for i := range k.order {
 		p := int32(i) - 1
-		for p >= 0 && !strings.HasPrefix(k.uris[i], k.uris[p]) {
+		for p >= 0 && !strings.HasPrefix(k.uri(int32(i)), k.uri(p)) {
 			p = k.above[p]
 		}
 		k.above[i] = p
@@ -38,12 +34,18 @@ func newKnownURIs(server string, resources []Resource) *knownURIs {
 	return k
 }
 
-func (k *knownURIs) has(uri string) bool {
+func (k *knownURIs) uri(i int32) string { return k.resources[k.order[i]].URI }
+
+// find returns the place of a URI in the resources.
+func (k *knownURIs) find(uri string) (place int32, ok bool) {
 	if k == nil {
-		return false
+		return 0, false
 	}
-	_, ok := slices.BinarySearch(k.uris, uri)
-	return ok
+	i, ok := sort.Find(len(k.order), func(i int) int { return strings.Compare(uri, k.uri(int32(i))) })
+	if !ok {
+		return 0, false
+	}
+	return k.order[i], true
 }
 
 // longest returns the length of the longest listed URI that rest starts with
@@ -53,16 +55,16 @@ func (k *knownURIs) longest(rest string, ok func(n int) bool) int {
 		return 0
 	}
 	// The last one that is not behind rest has all prefixes of rest above it.
-	i := int32(sort.Search(len(k.uris), func(i int) bool { return k.uris[i] > rest })) - 1
+	i := int32(sort.Search(len(k.order), func(i int) bool { return k.uri(int32(i)) > rest })) - 1
 	if i < 0 {
 		return 0
 	}
-	same := commonPrefix(k.uris[i], rest)
+	same := commonPrefix(k.uri(i), rest)
 	for range maxNested {
 		if i < 0 || same == 0 {
 			return 0
 		}
-		if n := len(k.uris[i]); n <= same && ok(n) {
+		if n := len(k.uri(i)); n <= same && ok(n) {
 			return n
 		}
 		i = k.above[i]

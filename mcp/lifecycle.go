@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -210,7 +211,7 @@ func (s *session) lose(c *connection) {
 	s.cache.setOffline(true)
 	s.update(func() { s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true })
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
-	c.end(errLost)
+	c.end(fmt.Errorf("%w: %s", errLost, text))
 }
 
 func (s *session) unpoke(c chan struct{}) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"agentls/mcp/workspace"
@@ -46,9 +47,11 @@ type Manager struct {
 	hub
 	trust    trustStore
 	requests *requests
+	recent   recency
 	ctx      context.Context // the manager's lifetime; ends by Close
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // sessions and the event queue
+	ending   sync.Once
 
 	admitting sync.Mutex // held by admit, before mu
 
@@ -87,8 +90,11 @@ func newManager(o Options, t timing) *Manager {
 }
 
 // Close ends every session and child (EOF 0.5 s, TERM 0.5 s, KILL; whole
-// groups) and waits for every goroutine of the manager.
-func (m *Manager) Close() {
+// groups) and waits for every goroutine of the manager. A second Close waits
+// for the first.
+func (m *Manager) Close() { m.ending.Do(m.end) }
+
+func (m *Manager) end() {
 	m.mu.Lock()
 	m.closed = true
 	m.mu.Unlock()
@@ -272,20 +278,37 @@ func (m *Manager) snapshots() []serverSnapshot {
 	list := m.list()
 	out := make([]serverSnapshot, 0, len(list))
 	for _, s := range list {
-		out = append(out, *s.cache.snap.Load())
+		snap := *s.cache.snap.Load()
+		snap.index = s.cache.index.Load()
+		out = append(out, snap)
 	}
 	return out
 }
 
 // Mentions finds the mentions of CONTRACT §6 in user input, in order.
-func (m *Manager) Mentions(text string) []Mention { panic("skeleton") }
+func (m *Manager) Mentions(text string) []Mention {
+	if !strings.Contains(text, "@") {
+		return nil
+	}
+	servers := map[string]serverSnapshot{}
+	for _, s := range m.snapshots() {
+		servers[s.mention] = s
+	}
+	return findMentions(text, func(name string) (string, *knownURIs) {
+		s := servers[name]
+		if s.index == nil {
+			return s.name, nil
+		}
+		return s.name, s.index.known
+	})
+}
 
 // Complete ranks candidates for the text from '@' to the cursor (without the
 // '@'); at most limit, ranked by match, recency (see Used) and priority. Never
 // blocks. incomplete: there are more.
 func (m *Manager) Complete(prefix string, limit int) (items []Candidate, incomplete bool) {
-	panic("skeleton")
+	return complete(m.snapshots(), m.recent.snapshot(), prefix, limit)
 }
 
 // Used notes that a mention was used, for ranking.
-func (m *Manager) Used(server, uri string) { panic("skeleton") }
+func (m *Manager) Used(server, uri string) { m.recent.use(server, uri) }

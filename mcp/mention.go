@@ -17,11 +17,14 @@ type Mention struct {
 	Quoted bool
 }
 
-// findMentions reads text by the grammar of CONTRACT §6 "Mentions". server
-// returns what a mention name stands for, nil for an unknown one. It takes time
-// linear in the text.
-func findMentions(text string, server func(name string) *knownURIs) []Mention {
-	m := mentionReader{text: text, server: server}
+// mentionable tells which server a mention name stands for, "" for an unknown
+// one, and which URIs it lists.
+type mentionable func(name string) (server string, known *knownURIs)
+
+// findMentions reads text by the grammar of CONTRACT §6 "Mentions". It takes
+// time linear in the text.
+func findMentions(text string, servers mentionable) []Mention {
+	m := mentionReader{text: text, servers: servers}
 	var fence string // the opening fence while inside a fenced block
 	for pos := 0; pos < len(text); {
 		end := len(text)
@@ -67,9 +70,9 @@ func opensFence(line, run string) bool {
 
 // mentionReader collects the mentions of a text.
 type mentionReader struct {
-	text   string
-	server func(name string) *knownURIs
-	found  []Mention
+	text    string
+	servers mentionable
+	found   []Mention
 	// Where the next '>' and '"' stand; see next.
 	angle, quote int
 }
@@ -120,20 +123,16 @@ func (m *mentionReader) mention(from, i, end int, quoted bool) int {
 	if name == i+1 || name == end || m.text[name] != ':' || !boundary(m.text[from:i]) {
 		return name
 	}
-	known := m.server(m.text[i+1 : name])
-	if quoted && known == nil {
+	server, known := m.servers(m.text[i+1 : name])
+	if quoted && server == "" {
 		return name
 	}
 	uri, stop, ok := m.uri(name+1, end, known)
 	if !ok {
 		return name
 	}
-	found := Mention{Start: i, End: stop, Name: m.text[i+1 : name], URI: uri, Quoted: quoted}
-	if known != nil {
-		found.Server = known.server
-		found.Known = known.has(uri)
-	}
-	m.found = append(m.found, found)
+	_, listed := known.find(uri)
+	m.found = append(m.found, Mention{Start: i, End: stop, Server: server, Name: m.text[i+1 : name], URI: uri, Known: listed, Quoted: quoted})
 	return stop
 }
 

@@ -12,16 +12,16 @@ import (
 // world is what the servers of a test list, by mention name.
 type world map[string][]string
 
-func (w world) server(name string) *knownURIs {
+func (w world) server(name string) (string, *knownURIs) {
 	uris, ok := w[name]
 	if !ok {
-		return nil
+		return "", nil
 	}
 	var list []Resource
 	for _, uri := range uris {
 		list = append(list, Resource{URI: uri})
 	}
-	return newKnownURIs("config "+name, list)
+	return "config " + name, newKnownURIs(list)
 }
 
 // checkMentions compares with one line a mention: the text it spans, then the
@@ -208,14 +208,15 @@ func FuzzMentions(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text, uri string) {
 		w := world{"fs": {"file://a", uri}}
-		known := w.server("fs")
-		last := 0
-		for _, m := range findMentions(text, func(name string) *knownURIs {
+		fs, known := w.server("fs")
+		servers := func(name string) (string, *knownURIs) {
 			if name == "fs" {
-				return known
+				return fs, known
 			}
-			return nil
-		}) {
+			return "", nil
+		}
+		last := 0
+		for _, m := range findMentions(text, servers) {
 			if m.Start < last || m.End <= m.Start || m.End > len(text) {
 				t.Fatalf("%q: %+v after %d", text, m, last)
 			}
@@ -225,7 +226,8 @@ func FuzzMentions(f *testing.F) {
 			if !ok || rest != m.URI && rest != "<"+m.URI+">" && rest != `"`+m.URI+`"` || m.URI == "" {
 				t.Fatalf("%q: %+v spans %q", text, m, whole)
 			}
-			if (m.Server == "") == (m.Name == "fs") || m.Known != (m.Name == "fs" && known.has(m.URI)) || m.Quoted && m.Server == "" {
+			_, listed := known.find(m.URI)
+			if (m.Server == "") == (m.Name == "fs") || m.Known != (m.Name == "fs" && listed) || m.Quoted && m.Server == "" {
 				t.Fatalf("%q: %+v", text, m)
 			}
 			if strings.ContainsAny(whole, "\r\n") {
@@ -236,7 +238,7 @@ func FuzzMentions(f *testing.F) {
 			return
 		}
 		inserted := "x " + mentionText("fs", uri)
-		if got := findMentions(inserted, func(string) *knownURIs { return known }); len(got) != 1 || got[0].URI != uri || got[0].End != len(inserted) {
+		if got := findMentions(inserted, servers); len(got) != 1 || got[0].URI != uri || got[0].End != len(inserted) {
 			t.Fatalf("%q: %+v", inserted, got)
 		}
 	})
@@ -258,17 +260,17 @@ func hostile(n int) map[string]string {
 	return texts
 }
 
-func hostileWorld() func(string) *knownURIs {
+func hostileWorld() mentionable {
 	var nested []string
 	for i := range 2000 {
 		nested = append(nested, "file://"+strings.Repeat("a", i))
 	}
-	known := world{"fs": nested}.server("fs")
-	return func(name string) *knownURIs {
+	fs, known := world{"fs": nested}.server("fs")
+	return func(name string) (string, *knownURIs) {
 		if name == "fs" {
-			return known
+			return fs, known
 		}
-		return nil
+		return "", nil
 	}
 }
 

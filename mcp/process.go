@@ -48,6 +48,7 @@ type process struct {
 	ended   chan struct{} // closed when its stdout ended: the connection is lost
 	exited  chan struct{} // closed when it was waited for
 	cleared chan struct{} // closed when its pipes are closed as well
+	said    chan struct{} // closed when its stderr ended
 	err     error         // what Wait returned; set before exited closes
 	gaveUp  atomic.Bool   // it did not read its input
 	once    sync.Once
@@ -81,7 +82,7 @@ func startProcess(spec processSpec) (*process, error) {
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
 	p := &process{cmd: cmd, reaper: spec.reaper, stdout: pipes[2], stderr: pipes[4],
-		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{})}
+		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{}), said: make(chan struct{})}
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
 	if p.group, err = startGroup(cmd); err != nil {
@@ -124,8 +125,11 @@ func (p *process) run(f *frames) {
 		close(p.ended)
 		_, _ = io.Copy(io.Discard, p.stdout)
 	})
-	p.wg.Go(func() { _, _ = io.Copy(&p.tail, p.stderr) }) // likewise
-	go p.wait()                                           // ends with the child; close waits for it
+	p.wg.Go(func() { // likewise
+		defer close(p.said)
+		_, _ = io.Copy(&p.tail, p.stderr)
+	})
+	go p.wait() // ends with the child; close waits for it
 }
 
 // wait waits for the child, ends its group and, after drainGrace, its pipes.
@@ -194,6 +198,10 @@ func (p *process) waitExit(d time.Duration) bool {
 func (p *process) reason() string {
 	text := "closed its output"
 	if p.waitExit(300 * time.Millisecond) {
+		select { // its last words may still be on the way
+		case <-p.said:
+		case <-time.After(100 * time.Millisecond):
+		}
 		switch {
 		case p.gaveUp.Load():
 			text = "does not read its input"

@@ -89,6 +89,7 @@ func (s *session) refreshResources(ctx context.Context, c *connection) error {
 		until = time.Now().Add(ttl)
 	}
 	d, first := s.cache.replace(resources, templates, changes, until)
+	s.cache.reindex()
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventResources))
 	}

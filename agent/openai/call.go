@@ -24,7 +24,7 @@ const (
 // call is one completion: the HTTPDoer that go-openai sends it through.
 type call struct {
 	llm     *LLM
-	request openai.ChatCompletionRequest
+	history []openai.ChatCompletionMessage
 	tried   concessions // what this call leaves out
 	body    *body       // of the try that got an answer
 }
@@ -76,7 +76,7 @@ func (c *call) try(ctx context.Context, header http.Header, plain []byte) (*http
 // for and what it said, where it did.
 func (c *call) send(ctx context.Context, header http.Header, plain []byte) (*http.Response, time.Duration, *refusal, error) {
 	l := c.llm
-	sent, err := amend(plain, c.request, l.o, c.tried)
+	sent, err := amend(plain, c.history, l.o, c.tried)
 	if err != nil {
 		return nil, 0, nil, l.failures.config("the request for model %q at %s cannot be written (%v): check the provider's extraBody", l.o.Model, l.url.Host, err)
 	}

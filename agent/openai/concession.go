@@ -25,7 +25,7 @@ type refusal struct {
 var (
 	namesUsage  = regexp.MustCompile(`stream_options|include_usage`)
 	namesNull   = regexp.MustCompile(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
-	namesImages = regexp.MustCompile(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|at most 0 image|mmproj`)
+	namesImages = regexp.MustCompile(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|no endpoints.{0,40}image|at most 0 image|mmproj`)
 )
 
 // concede makes one concession more and reports whether there was one to make.
@@ -45,7 +45,7 @@ func (c *call) concede(r *refusal) bool {
 }
 
 func (c *call) hasImages() bool {
-	for _, m := range c.request.Messages {
+	for _, m := range c.history {
 		if len(m.MultiContent) > 0 {
 			return true
 		}
@@ -54,7 +54,7 @@ func (c *call) hasImages() bool {
 }
 
 func (c *call) hasNull() bool {
-	for _, m := range c.request.Messages {
+	for _, m := range c.history {
 		if m.Content == "" && len(m.ToolCalls) > 0 {
 			return true
 		}

@@ -15,6 +15,7 @@ import (
 	"unicode"
 
 	"agentls/agent"
+	"agentls/mcp"
 )
 
 // failures makes the errors of one provider: a sentence that names the host
@@ -38,14 +39,11 @@ func newFailures(o Options) failures {
 	}
 	for _, s := range secrets {
 		if len(s) >= 8 {
-			own = append(own, s, "[redacted]")
+			own = append(own, s, mcp.Redacted)
 		}
 	}
 	mine := strings.NewReplacer(own...)
-	redact := mine.Replace
-	if o.Redact != nil {
-		redact = func(s string) string { return o.Redact(mine.Replace(s)) }
-	}
+	redact := func(s string) string { return o.Secrets.Redact(mine.Replace(s)) }
 	idle := o.IdleTimeout
 	if idle <= 0 {
 		idle = defaultIdle
@@ -176,6 +174,9 @@ func reason(err error) string {
 			return "proxy: " + reason(o.Err)
 		}
 		err = o.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return "no answer in time"
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return "connection closed"

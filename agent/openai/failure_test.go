@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/agent"
+	"agentls/mcp"
 )
 
 // What providers answer, word for word where it is known.
@@ -112,7 +114,8 @@ func TestSecretsAreInNoErrorAndNoLog(t *testing.T) {
 	change := func(o *Options) {
 		o.Headers = map[string]string{"X-Key": "header-secret-1", "X-Other": "Bearer inner-secret-1"}
 		o.BaseURL = strings.Replace(o.BaseURL, "http://", "http://user:url-password-1@", 1)
-		o.Redact = func(s string) string { return strings.ReplaceAll(s, "known-elsewhere", "[redacted]") }
+		o.Secrets = mcp.NewSecrets()
+		o.Secrets.Add("known-elsewhere")
 		o.Log = slog.New(slog.NewTextHandler(&log, nil))
 	}
 	for name, h := range map[string]http.HandlerFunc{
@@ -328,6 +331,12 @@ func TestModels(t *testing.T) {
 	}
 	l := serve(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(401) })
 	if _, err := l.Models(t.Context()); providerError(t, err).Kind != agent.KindAuth {
+		t.Error(err)
+	}
+	l = serve(t, func(w http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
+	brief, stop := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer stop()
+	if _, err := l.Models(brief); !strings.Contains(providerError(t, err).Message, "no answer in time") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

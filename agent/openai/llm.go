@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"agentls/agent"
+	"agentls/mcp"
 
 	"github.com/sashabaranov/go-openai"
 )
@@ -38,10 +39,10 @@ type Options struct {
 	// IdleTimeout is the longest silence of the provider, before the headers
 	// and between two reads of the answer. 0: two minutes.
 	IdleTimeout time.Duration
-	// Redact takes secrets out of text (mcp.Secrets.Redact); may be nil. The
-	// key and the headers given here are taken out in any case.
-	Redact func(string) string
-	Log    *slog.Logger // retries are told here; may be nil
+	// Secrets are kept out of errors and the log, and so are the key and the
+	// headers given here; may be nil.
+	Secrets *mcp.Secrets
+	Log     *slog.Logger // retries are told here; may be nil
 }
 
 const defaultIdle = 2 * time.Minute
@@ -107,11 +108,11 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 
 // stream makes the call and reads its answer into a.
 func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) error {
-	c := &call{llm: l, request: translate(req), tried: l.concessions()}
+	c := &call{llm: l, history: messages(req.Messages), tried: l.concessions()}
 	cfg := openai.DefaultConfig(l.o.APIKey)
 	cfg.BaseURL = l.url.String() // for go-openai only; call.Do sets the URL
 	cfg.HTTPClient = c
-	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, c.request)
+	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, translate(req))
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -14,7 +15,8 @@ const modelsTimeout = 15 * time.Second
 
 // Models lists what the provider offers (GET /models), sorted. Lists in the
 // shapes of OpenAI, Ollama and Together are read; entries without a name are
-// passed over. It is not tried again. Errors are as of Complete.
+// passed over. It is not tried again. Errors are as of Complete, but a deadline
+// of ctx is a [*agent.ProviderError] like any other silence.
 func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -27,10 +29,7 @@ func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	id := newIdle(min(l.o.IdleTimeout, modelsTimeout), cancel)
 	resp, err := l.do(req, id)
 	if err != nil {
-		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		return nil, l.failures.unreachable(tctx, err)
+		return nil, l.unlisted(ctx, tctx, err)
 	}
 	if resp.StatusCode >= 300 {
 		return nil, l.failures.status(resp.StatusCode, l.readError(resp, id))
@@ -38,15 +37,21 @@ func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	data, err := io.ReadAll(io.LimitReader(&idleReader{r: resp.Body, idle: id}, int64(l.limits.event)))
 	_ = resp.Body.Close()
 	switch names, ok := modelNames(data); {
-	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
 	case err != nil:
-		return nil, l.failures.unreachable(tctx, err)
+		return nil, l.unlisted(ctx, tctx, err)
 	case !ok:
 		return nil, l.failures.garbage(resp, "no list of models", data)
 	default:
 		return names, nil
 	}
+}
+
+// unlisted is why no list came.
+func (l *LLM) unlisted(ctx, tctx context.Context, err error) error {
+	if ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return context.Cause(ctx)
+	}
+	return l.failures.unreachable(tctx, err)
 }
 
 // modelNames reads a list of models; ok is false when data is none.

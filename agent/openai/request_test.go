@@ -1,0 +1,218 @@
+package openai
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"agentls/agent"
+)
+
+// history is one of everything that is hard to send.
+var history = agent.Request{
+	Messages: []agent.Message{
+		{Role: agent.System, Text: "sys"},
+		{Role: agent.User, Text: ""},
+		{Role: agent.User, Text: "look", Images: []agent.Image{{MIMEType: "image/png", Data: "AAAA"}}},
+		{Role: agent.User, Images: []agent.Image{{MIMEType: "image/gif", Data: "BBBB"}}},
+		{Role: agent.Assistant}, // says nothing
+		{Role: agent.Assistant, ToolCalls: []agent.ToolCall{
+			{ID: "1", Name: "read_file", Arguments: `{"path":"a"}`},
+			{ID: "2", Name: "no such tool!", Arguments: ""},
+			{ID: "3", Name: "", Arguments: `{"path": "a`},
+			{ID: "4", Name: "t", Arguments: `"{\"path\":\"a\"}"`},
+			{ID: "5", Name: "t", Arguments: `[1]`},
+			{ID: "6", Name: strings.Repeat("n", 100), Arguments: "null"},
+		}},
+		{Role: agent.ToolRole, ToolCallID: "1", Text: "text"},
+		{Role: agent.ToolRole, ToolCallID: "2", Text: ""},
+		{Role: agent.Assistant, Text: "said", ToolCalls: []agent.ToolCall{{ID: "7", Name: "t", Arguments: "{}"}}},
+		{Role: agent.ToolRole, ToolCallID: "7", Text: " \n"},
+	},
+	Tools: []agent.ToolSpec{
+		{Name: "a", Description: "d", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"$ref":"#/$defs/y"}},"$defs":{"y":{"type":"string"}}}`)},
+		{Name: "b", Description: "d"},
+		{Name: "c", Description: "d", Schema: json.RawMessage(`null`)},
+		{Name: "d", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)},
+		{Name: "e", Description: "d", Schema: json.RawMessage(`{"type":["object","null"],"properties":null,"title":"t"}`)},
+		{Name: "f", Description: "d", Schema: json.RawMessage(`{"broken`)},
+	},
+}
+
+// editor-code-assistant/eca#340: broken arguments of the model, or a tool
+// without a schema, made the provider refuse the request.
+func TestRequestIsOneThatProvidersTake(t *testing.T) {
+	var got sent
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = readSent(t, r)
+		answerHello(w)
+	})
+	if _, err := l.Complete(t.Context(), history, nil); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, m := range got.Messages {
+		content, ok := m["content"]
+		if !ok {
+			t.Errorf("no content in %v", m)
+		}
+		lines = append(lines, fmt.Sprintf("%s %s", m["role"], asJSON(t, content)))
+		calls, _ := m["tool_calls"].([]any)
+		for _, c := range calls {
+			call := c.(map[string]any)
+			f := call["function"].(map[string]any)
+			lines = append(lines, fmt.Sprintf("  %s %s %s %s", call["type"], call["id"], f["name"], f["arguments"]))
+			var args map[string]any
+			if err := json.Unmarshal([]byte(f["arguments"].(string)), &args); err != nil {
+				t.Errorf("arguments %s: %v", f["arguments"], err)
+			}
+		}
+	}
+	want := `system "sys"
+user ""
+user [{"text":"look","type":"text"},{"image_url":{"url":"data:image/png;base64,AAAA"},"type":"image_url"}]
+user [{"image_url":{"url":"data:image/gif;base64,BBBB"},"type":"image_url"}]
+assistant null
+  function 1 read_file {"path":"a"}
+  function 2 no_such_tool_ {}
+  function 3 unknown {"malformed_arguments":"{\"path\": \"a"}
+  function 4 t {"path":"a"}
+  function 5 t {"malformed_arguments":"[1]"}
+  function 6 ` + strings.Repeat("n", 64) + ` {}
+tool "text"
+tool "(empty)"
+assistant "said"
+  function 7 t {}
+tool "(empty)"`
+	if all := strings.Join(lines, "\n"); all != want {
+		t.Errorf("sent\n%s\nwant\n%s", all, want)
+	}
+	var schemas []string
+	for _, tool := range got.Tools {
+		schemas = append(schemas, asJSON(t, tool["function"].(map[string]any)["parameters"]))
+	}
+	wantSchemas := `{"$defs":{"y":{"type":"string"}},"properties":{"x":{"$ref":"#/$defs/y"}},"type":"object"}
+{"properties":{},"type":"object"}
+{"properties":{},"type":"object"}
+{"properties":{},"type":"object"}
+{"properties":{},"title":"t","type":"object"}
+{"properties":{},"type":"object"}`
+	if all := strings.Join(schemas, "\n"); all != wantSchemas {
+		t.Errorf("schemas\n%s\nwant\n%s", all, wantSchemas)
+	}
+	if got.StreamOptions["include_usage"] != true {
+		t.Errorf("stream_options %v", got.StreamOptions)
+	}
+}
+
+func asJSON(t *testing.T, v any) string {
+	t.Helper()
+	out, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func TestExtraBody(t *testing.T) {
+	var got sent
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		got = readSent(t, r)
+		answerHello(w)
+	}, func(o *Options) {
+		o.ExtraBody = map[string]json.RawMessage{
+			"thinking": json.RawMessage(`{"type":"enabled"}`), "stream_options": json.RawMessage(`null`),
+			"model": json.RawMessage(`"other"`), "stream": json.RawMessage(`false`), "messages": json.RawMessage(`[]`),
+		}
+	})
+	if _, err := l.Complete(t.Context(), prompt, nil); err != nil {
+		t.Fatal(err)
+	}
+	if string(got.Extra) != `{"type":"enabled"}` || got.StreamOptions != nil || got.Model != "other" || !got.Stream || len(got.Messages) != 1 {
+		t.Errorf("sent %+v", got)
+	}
+	l = serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") }, func(o *Options) {
+		o.ExtraBody = map[string]json.RawMessage{"thinking": json.RawMessage(`{`)}
+	})
+	_, err := l.Complete(t.Context(), prompt, nil)
+	if pe := providerError(t, err); pe.Kind != agent.KindConfig || !strings.Contains(pe.Message, "extraBody") {
+		t.Errorf("%s: %s", pe.Kind, pe.Message)
+	}
+}
+
+// A provider that refuses a part of the request by name gets it without, once
+// to find out and from then on at once.
+func TestConcessions(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		status  int
+		refusal string
+		refuses func(sent) bool
+	}{
+		{"stream_options", 400, `{"error":{"message":"Unrecognized request argument supplied: stream_options"}}`, func(s sent) bool { return s.StreamOptions != nil }},
+		{"stream_options, pydantic", 422, `{"detail":[{"loc":["body","stream_options"],"msg":"Extra inputs are not permitted","type":"extra_forbidden"}]}`, func(s sent) bool { return s.StreamOptions != nil }},
+		{"null content", 400, `{"error":{"message":"Invalid value for 'content': expected a string, got null."}}`, hasContent(nil)},
+		{"null content, serde", 422, `Failed to deserialize the JSON body into the target type: messages[4]: invalid type: null, expected a string`, hasContent(nil)},
+		{"null content, pydantic", 422, `{"detail":[{"loc":["body","messages",4,"content"],"msg":"none is not an allowed value"}]}`, hasContent(nil)},
+		{"images, DeepSeek", 400, "Failed to deserialize the JSON body into the target type: messages[1]: unknown variant `image_url`, expected `text`", hasImages},
+		{"images, llama.cpp", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, hasImages},
+		{"images, OpenRouter", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, hasImages},
+		{"images, vLLM", 400, `{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}`, hasImages},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				n++
+				if c.refuses(readSent(t, r)) {
+					http.Error(w, c.refusal, c.status)
+					return
+				}
+				answerHello(w)
+			})
+			for i, want := range []int{2, 3, 4} {
+				if _, err := l.Complete(t.Context(), history, nil); err != nil || n != want {
+					t.Errorf("call %d: %d requests so far, want %d: %v", i, n, want, err)
+				}
+			}
+		})
+	}
+}
+
+func hasContent(want any) func(sent) bool {
+	return func(s sent) bool {
+		for _, m := range s.Messages {
+			if m["content"] == want {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func hasImages(s sent) bool {
+	for _, m := range s.Messages {
+		if _, ok := m["content"].([]any); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// A concession that did not help is not kept.
+func TestConcessionInVain(t *testing.T) {
+	var with []bool
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		with = append(with, readSent(t, r).StreamOptions != nil)
+		http.Error(w, "stream_options: unknown model", 400)
+	})
+	for range 2 {
+		if _, err := l.Complete(t.Context(), prompt, nil); err == nil {
+			t.Error("no error")
+		}
+	}
+	if fmt.Sprint(with) != "[true false true false]" {
+		t.Errorf("stream_options sent: %v", with)
+	}
+}

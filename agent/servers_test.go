@@ -1,0 +1,190 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agentls/mcp"
+)
+
+// servers is a double of the manager, for tests on a fake clock.
+type servers struct {
+	mu        sync.Mutex
+	infos     []mcp.ServerInfo
+	tools     []mcp.Tool
+	resources map[string]map[string][]mcp.Content // by server and URI
+	missing   []string
+	hang      map[string]bool // methods that wait for ctx: WaitStarted, Settle, Read
+	stubborn  chan struct{}   // closed: lets calls go that do not react to ctx
+	calls     []string        // server/tool arguments
+	running   int
+	most      int // calls beside each other
+	settled   int
+	call      map[string]func(ctx context.Context, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error)
+}
+
+func newServers() *servers {
+	text := func(s string) (mcp.ToolResult, error) {
+		return mcp.ToolResult{Content: []mcp.Content{{Type: "text", Text: s}}}, nil
+	}
+	s := &servers{
+		infos: []mcp.ServerInfo{
+			{Name: "workspace", Status: mcp.StatusReady},
+			{Name: "fake", Status: mcp.StatusReady, Fingerprint: "f1"},
+		},
+		resources: map[string]map[string][]mcp.Content{
+			"fake":      {"file://doc.md": {{URI: "file://doc.md", MIMEType: "text/markdown", Text: "Content of doc\n"}}},
+			"workspace": {"file://a.txt": {{URI: "file://a.txt", MIMEType: "text/plain", Text: "alpha"}}},
+		},
+		hang: map[string]bool{}, stubborn: make(chan struct{}),
+	}
+	s.call = map[string]func(ctx context.Context, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error){
+		"fake/echo": func(_ context.Context, args json.RawMessage, _ func(mcp.Progress)) (mcp.ToolResult, error) {
+			var in struct{ Text string }
+			_ = json.Unmarshal(args, &in)
+			return text("echo: " + in.Text)
+		},
+		"fake/sleep": func(ctx context.Context, _ json.RawMessage, _ func(mcp.Progress)) (mcp.ToolResult, error) {
+			select {
+			case <-time.After(5 * time.Second):
+				return text("slept")
+			case <-ctx.Done():
+				return mcp.ToolResult{}, context.Cause(ctx)
+			}
+		},
+		"fake/stubborn": func(context.Context, json.RawMessage, func(mcp.Progress)) (mcp.ToolResult, error) {
+			select {
+			case <-s.stubborn:
+			case <-time.After(time.Hour):
+			}
+			return text("late")
+		},
+		"fake/fail": func(context.Context, json.RawMessage, func(mcp.Progress)) (mcp.ToolResult, error) {
+			return mcp.ToolResult{}, errors.New("the server fell over")
+		},
+		"fake/error": func(context.Context, json.RawMessage, func(mcp.Progress)) (mcp.ToolResult, error) {
+			return mcp.ToolResult{IsError: true, Content: []mcp.Content{{Type: "text", Text: "no such row"}}}, nil
+		},
+		"fake/panic": func(context.Context, json.RawMessage, func(mcp.Progress)) (mcp.ToolResult, error) {
+			panic("a tool's bug")
+		},
+		"fake/progress": func(_ context.Context, _ json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error) {
+			progress(mcp.Progress{Progress: 1, Total: 2, Message: "half"})
+			return text("progressed")
+		},
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.call)) {
+		_, tool, _ := strings.Cut(name, "/")
+		s.tools = append(s.tools, mcp.Tool{Server: "fake", Name: tool, Description: "The tool " + tool, Schema: json.RawMessage(`{"type":"object"}`)})
+	}
+	return s
+}
+
+func (s *servers) wait(ctx context.Context, method string) {
+	s.mu.Lock()
+	hang := s.hang[method]
+	s.mu.Unlock()
+	if hang {
+		<-ctx.Done()
+	}
+}
+
+func (s *servers) Servers() []mcp.ServerInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.infos)
+}
+
+func (s *servers) Tools() []mcp.Tool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.tools)
+}
+
+func (s *servers) HasResources(server string) bool { return s.resources[server] != nil }
+
+func (s *servers) WaitStarted(ctx context.Context) []string {
+	s.wait(ctx, "WaitStarted")
+	return s.missing
+}
+
+func (s *servers) Settle(ctx context.Context) {
+	s.wait(ctx, "Settle")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.settled++
+}
+
+var mentionSyntax = regexp.MustCompile("(`?)@([a-z]+):([a-z]+://[^\\s`]+)")
+
+func (s *servers) Mentions(text string) (out []mcp.Mention) {
+	for _, m := range mentionSyntax.FindAllStringSubmatch(text, -1) {
+		one := mcp.Mention{Name: m[2], URI: m[3], Quoted: m[1] != ""}
+		if list, ok := s.resources[m[2]]; ok {
+			one.Server = m[2]
+			_, one.Known = list[m[3]]
+		}
+		out = append(out, one)
+	}
+	return out
+}
+
+func (s *servers) Used(string, string) {}
+
+func (s *servers) ListResources(_ context.Context, server string) (mcp.ResourceList, error) {
+	list := mcp.ResourceList{Fetched: true}
+	for _, uri := range slices.Sorted(maps.Keys(s.resources[server])) {
+		list.Resources = append(list.Resources, mcp.Resource{Server: server, URI: uri, Name: uri})
+	}
+	return list, nil
+}
+
+func (s *servers) Read(ctx context.Context, server, uri string) ([]mcp.Content, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, server+" reads "+uri)
+	s.mu.Unlock()
+	s.wait(ctx, "Read")
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if strings.HasSuffix(uri, "/stubborn") {
+		<-s.stubborn
+	}
+	contents, ok := s.resources[server][uri]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", uri, mcp.ErrUnknownResource)
+	}
+	return contents, nil
+}
+
+func (s *servers) CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error) {
+	s.mu.Lock()
+	f := s.call[server+"/"+tool]
+	s.calls = append(s.calls, fmt.Sprintf("%s/%s %s", server, tool, args))
+	s.running++
+	s.most = max(s.most, s.running)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.running--
+		s.mu.Unlock()
+	}()
+	if f == nil {
+		return mcp.ToolResult{}, mcp.ErrUnknownTool
+	}
+	return f(ctx, args, progress)
+}
+
+func (s *servers) called() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}

@@ -1,0 +1,369 @@
+//go:build unix
+
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+)
+
+// alive reports whether a process is there and no zombie.
+func alive(pid int) bool {
+	if pid <= 0 || syscall.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return !errors.Is(err, os.ErrNotExist)
+	}
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	return !strings.HasPrefix(rest, "Z")
+}
+
+func pids(t testing.TB, log mcptest.Log) []int {
+	t.Helper()
+	var out []int
+	for _, e := range log.Entries(t) {
+		switch e.Event {
+		case "start":
+			out = append(out, e.PID)
+		case "grandchild":
+			out = append(out, e.Child)
+		}
+	}
+	return out
+}
+
+func gone(t testing.TB, log mcptest.Log) {
+	t.Helper()
+	all := pids(t, log)
+	if len(all) == 0 {
+		t.Fatal("nothing was started")
+	}
+	eventually(t, "every process is gone", func() bool { return !slices.ContainsFunc(all, alive) })
+}
+
+// within fails when f takes longer; the bound is far over what it takes.
+func within(t testing.TB, d time.Duration, what string, f func()) {
+	t.Helper()
+	start := time.Now()
+	f()
+	if took := time.Since(start); took > d {
+		t.Errorf("%s took %v", what, took.Round(time.Millisecond))
+	}
+}
+
+func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
+	// MoonshotAI/kimi-code#2109, and the same with a grandchild that holds
+	// stdout.
+	for _, tool := range []string{"die", "forkdie"} {
+		t.Run(tool, func(t *testing.T) {
+			log := mcptest.NewLog(t)
+			h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Stderr: "last words\n"}})
+			within(t, 2*time.Second, tool, func() {
+				_, err := h.call("fake", tool, nil)
+				if err == nil || !errors.Is(err, errLost) || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "last words") {
+					t.Errorf("%v", err)
+				}
+			})
+			if e := h.await("fake", EventLost); !strings.Contains(e.Err, "last words") {
+				t.Errorf("%+v", e)
+			}
+			// anthropics/claude-code#43177: it is started again, tools and all.
+			h.await("fake", EventRecovered)
+			for range 3 { // anthropics/claude-code#74329
+				if got := h.mustCall("fake", "echo", args{"text": "back"}); got != "back" {
+					t.Errorf("%q", got)
+				}
+			}
+			h.Close()
+			gone(t, log)
+		})
+	}
+}
+
+func TestPendingCallOfAKilledChildFails(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log)}})
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.call("fake", "never", nil)
+		done <- err
+	}()
+	log.AwaitCall(t, "never")
+	if err := syscall.Kill(pids(t, log)[0], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 2*time.Second, "the call", func() {
+		if err := <-done; err == nil || !strings.Contains(err.Error(), "killed") {
+			t.Errorf("%v", err)
+		}
+	})
+	// charmbracelet/crush#3327: status and tools agree.
+	h.await("fake", EventRecovered)
+	if i := h.status("fake"); i.Status != StatusReady || *i.Tools != len(h.tools("fake")) {
+		t.Errorf("%+v", i)
+	}
+}
+
+func TestChildThatDoesNotReadHoldsNobody(t *testing.T) {
+	// vybestack/llxprt-code#282, topcheer/ggcode#717
+	log := mcptest.NewLog(t)
+	h := open(t, map[string]mcptest.Options{"deaf": {Log: string(log)}, "other": {}})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() { _, _ = h.callCtx(ctx, "deaf", "noread", nil) }()
+	log.AwaitCall(t, "noread")
+	big := args{"text": strings.Repeat("x", 1<<20)}
+	done := make(chan error, 4)
+	for range cap(done) {
+		go func() {
+			_, err := h.callCtx(ctx, "deaf", "echo", big)
+			done <- err
+		}()
+	}
+	if got := h.mustCall("other", "echo", args{"text": "fine"}); got != "fine" {
+		t.Errorf("%q", got)
+	}
+	why := errors.New("the user's cancel")
+	cancel(why)
+	within(t, 2*time.Second, "the cancel", func() {
+		for range cap(done) {
+			if err := <-done; !errors.Is(err, why) {
+				t.Errorf("%v", err)
+			}
+		}
+	})
+	within(t, 5*time.Second, "close", h.Close)
+	gone(t, log)
+}
+
+func TestCloseEndsEveryProcess(t *testing.T) {
+	check := func(name string, o mcptest.Options) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			log := mcptest.NewLog(t)
+			o.Log = string(log)
+			h := newHouse(t, Options{}, fast())
+			h.Configure([]ServerConfig{fakeConfig(t, "fake", o)})
+			log.AwaitEvent(t, 1, "start")
+			if o.Child {
+				log.AwaitEvent(t, 1, "grandchild")
+			}
+			within(t, 4*time.Second, "close", h.Close)
+			gone(t, log)
+		})
+	}
+	check("well-behaved", mcptest.Options{})
+	check("ignores the end of input and TERM", mcptest.Options{IgnoreEOF: true}) // charmbracelet/mods#595
+	check("has a grandchild", mcptest.Options{Child: true})                      // charmbracelet/crush#3328
+	check("stubborn grandchild", mcptest.Options{Child: true, IgnoreEOF: true})
+	check("still starting", mcptest.Options{SlowInit: time.Hour}) // anthropics/claude-code#93087
+	check("never answers", mcptest.Options{Silent: true, IgnoreEOF: true})
+}
+
+func TestShellWrapperAndItsChildEnd(t *testing.T) {
+	log := mcptest.NewLog(t)
+	c := fakeConfig(t, "fake", mcptest.Options{Log: string(log)})
+	c.Command, c.Args = "sh", []string{"-c", "exec 3<&0; " + c.Command + " <&3 & wait"}
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{c})
+	h.started()
+	if got := h.mustCall("fake", "echo", args{"text": "through the shell"}); got != "through the shell" {
+		t.Errorf("%q", got)
+	}
+	h.Close()
+	gone(t, log)
+}
+
+func TestJunkOnStdoutIsSkippedAndToldOnce(t *testing.T) {
+	h := open(t, map[string]mcptest.Options{"junk": {Junk: true}, "banner": {Banner: true}})
+	for _, server := range []string{"junk", "banner"} {
+		if got := h.mustCall(server, "echo", args{"text": "alive"}); got != "alive" {
+			t.Errorf("%s: %q", server, got)
+		}
+		if e := h.await(server, EventProblem); !strings.Contains(e.Text, "not an MCP message") {
+			t.Errorf("%+v", e)
+		}
+		if n := len(h.kind(server, EventProblem)); n != 1 {
+			t.Errorf("%s: told %d times", server, n)
+		}
+	}
+}
+
+func TestHugeAnswersAreBounded(t *testing.T) {
+	// QwenLM/qwen-code#2439
+	h := open(t, map[string]mcptest.Options{"fake": {}})
+	if got := h.mustCall("fake", "big", args{"bytes": 3 << 20}); len(got) != 3<<20 {
+		t.Errorf("%d bytes", len(got))
+	}
+	_, err := h.call("fake", "big", args{"bytes": 17 << 20})
+	if err == nil || !strings.Contains(err.Error(), "over 16 MiB") {
+		t.Errorf("%v", err)
+	}
+	if got := h.mustCall("fake", "echo", args{"text": "alive"}); got != "alive" {
+		t.Errorf("%q", got)
+	}
+	h.await("fake", EventProblem)
+}
+
+func TestStderrFloodIsDrained(t *testing.T) {
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{{Name: "loud", Type: "stdio", Command: "sh",
+		Args: []string{"-c", `i=0; while [ $i -lt 3000 ]; do echo "line $i 0123456789012345678901234567890123456789" >&2; i=$((i+1)); done; printf 'the end' >&2; exit 4`}}})
+	e := h.await("loud", EventFailed)
+	if !strings.Contains(e.Err, "exit status 4") || !strings.Contains(e.Err, "line 2999") || !strings.HasSuffix(e.Err, "the end") || len(e.Err) > 3000 {
+		t.Errorf("%s", e.Err)
+	}
+}
+
+func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
+	dir := t.TempDir()
+	check := func(name string, c ServerConfig, want ...string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, Options{Environ: []string{"PATH=/usr/bin:/bin"}}, fast())
+			c.Name, c.StartupTimeout = "culprit", 500*time.Millisecond
+			h.Configure([]ServerConfig{c})
+			e := h.await("culprit", EventFailed)
+			i := h.status("culprit")
+			for _, w := range want {
+				if !strings.Contains(e.Err, w) || !strings.Contains(i.Error, w) {
+					t.Errorf("%q does not name %q", e.Err, w)
+				}
+			}
+			if i.Status != StatusFailed {
+				t.Errorf("%+v", i)
+			}
+		})
+	}
+	check("no command", ServerConfig{}, "no command")
+	check("not in PATH", ServerConfig{Command: "npx-of-nowhere"}, "npx-of-nowhere", "PATH=/usr/bin:/bin") // zed-industries/zed#60800
+	check("no such file", ServerConfig{Command: dir + "/none"}, dir+"/none")
+	check("not executable", ServerConfig{Command: "/etc/passwd"}, "/etc/passwd", "permission denied")
+	check("no such folder", ServerConfig{Command: "cat", Cwd: dir + "/none"}, dir+"/none")
+	check("exits", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'set FOO first' >&2; exit 7"}}, "exit status 7", "set FOO first")
+	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting") // anthropics/claude-code#35287
+	check("answers to anything with an error", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"id":1,"error":{"code":-32000,"message":"go away"}}'; done`}}, "go away")
+	check("configuration", ServerConfig{Command: "cat", Err: "env.TOKEN: variable TOKEN is not set"}, "env.TOKEN")
+	check("remote", ServerConfig{Type: "http", URL: "https://example.com/mcp"}, "http", "not supported")
+	check("remote events", ServerConfig{Type: "sse", URL: "https://example.com/mcp"}, "sse", "not supported")
+}
+
+func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
+	// anomalyco/opencode#31778
+	check := func(name string, change func(*ServerConfig), want, not []string) {
+		t.Helper()
+		c := ServerConfig{Env: map[string]string{"MINE": "1"}}
+		change(&c)
+		got := childEnv([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
+			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x"}, c)
+		for _, w := range want {
+			if !slices.Contains(got, w) {
+				t.Errorf("%s: %s is missing: %q", name, w, got)
+			}
+		}
+		for _, n := range not {
+			if slices.ContainsFunc(got, func(kv string) bool { return strings.HasPrefix(kv, n+"=") }) {
+				t.Errorf("%s: %s is there: %q", name, n, got)
+			}
+		}
+	}
+	base := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "NODE_EXTRA_CA_CERTS=x", "MINE=1"}
+	check("base", func(*ServerConfig) {}, base, []string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CORP_LLM", "GITHUB_TOKEN", "SECRET", "AGENTLS_X"})
+	check("inherited", func(c *ServerConfig) { c.InheritEnv, c.Withheld = true, []string{"CORP_LLM"} }, append(base, "GITHUB_TOKEN=g", "SECRET=s"), []string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CORP_LLM"})
+	check("configured", func(c *ServerConfig) { c.Env = map[string]string{"OPENAI_API_KEY": "given"} }, []string{"OPENAI_API_KEY=given"}, nil)
+
+	o := mcptest.Options{}
+	h := newHouse(t, Options{Environ: append(os.Environ(), "OPENAI_API_KEY=sk-should-not-leak")}, fast())
+	c := fakeConfig(t, "env", o)
+	c.Cwd = t.TempDir()
+	h.Configure([]ServerConfig{c})
+	h.started()
+	if env := h.mustCall("env", "env", nil); strings.Contains(env, "sk-should-not-leak") || !strings.Contains(env, "PATH=") {
+		t.Errorf("%s", env)
+	}
+}
+
+func TestReaperEndsChildrenOfAKilledProcess(t *testing.T) {
+	child := exec.Command("sh", "-c", "sleep 1000 & wait")
+	g, err := startGroup(child)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spared := exec.Command("sleep", "1000")
+	other, err := startGroup(spared)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.kill()
+		other.kill()
+		_, _ = child.Process.Wait()
+		_, _ = spared.Process.Wait()
+	})
+	r, w := io.Pipe()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		Reap(r)
+	}()
+	_, _ = fmt.Fprintf(w, "+%d\n+%d\nnonsense\n-%d\n+1\n+-5\n", g.id(), other.id(), other.id())
+	_ = w.Close() // without a goodbye
+	<-done
+	eventually(t, "the child is killed", func() bool { return !alive(child.Process.Pid) })
+	if !alive(spared.Process.Pid) {
+		t.Error("one that had ended was killed")
+	}
+	Reap(strings.NewReader(fmt.Sprintf("+%d\nbye\n", other.id())))
+	if !alive(spared.Process.Pid) {
+		t.Error("killed in spite of a goodbye")
+	}
+}
+
+func TestReaperIsToldOfEachChild(t *testing.T) {
+	file := t.TempDir() + "/told"
+	log := mcptest.NewLog(t)
+	h := newHouse(t, Options{Reaper: []string{"sh", "-c", `cat >> "$0"`, file}, Log: slog.New(slog.DiscardHandler)}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{Log: string(log)})})
+	h.started()
+	pid := pids(t, log)[0]
+	h.Close()
+	told, err := os.ReadFile(file)
+	if want := fmt.Sprintf("+%d\n-%d\nbye\n", pid, pid); err != nil || string(told) != want {
+		t.Errorf("%q, %v; want %q", told, err, want)
+	}
+	// One that cannot be started costs nothing but its service.
+	h = newHouse(t, Options{Reaper: []string{"/nonexistent/reaper"}}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{})})
+	h.started()
+	if got := h.mustCall("fake", "echo", args{"text": "fine"}); got != "fine" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTailKeepsTheLastLines(t *testing.T) {
+	var tl tail
+	for i := range 1000 {
+		_, _ = fmt.Fprintf(&tl, "line %d\r\n\n", i)
+	}
+	_, _ = tl.Write([]byte(strings.Repeat("y", 1<<20)))
+	got := tl.last(3)
+	if len(got) != 3 || got[0] != "line 998" || got[1] != "line 999" || len(got[2]) != tailLine {
+		t.Errorf("%d %q", len(got), got[:2])
+	}
+	if n := len(tl.last(10_000)); n != tailLines+1 {
+		t.Errorf("%d lines are held", n)
+	}
+}

@@ -1,0 +1,104 @@
+package mcp
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+	"agentls/mcp/workspace"
+)
+
+func TestRealServerEverything(t *testing.T) {
+	command, args := mcptest.RealServer(t, "everything")
+	h := newHouse(t, Options{}, defaultTiming())
+	h.Configure([]ServerConfig{{Name: "everything", Source: "user", Type: "stdio", Command: command, Args: args}})
+	h.started()
+	i := h.status("everything")
+	if i.Status != StatusReady || *i.Tools < 10 {
+		t.Fatalf("%+v", i)
+	}
+	eventually(t, "resources", func() bool { return len(h.uris("everything")) == 7 })
+	list, _ := h.Resources("everything")
+	if len(list.Templates) != 2 {
+		t.Errorf("templates: %+v", list.Templates)
+	}
+	if !slices.Contains(h.uris("everything"), "demo://resource/static/document/architecture.md") {
+		t.Errorf("%v", h.uris("everything"))
+	}
+	contents, err := h.Read(t.Context(), "everything", "demo://resource/static/document/architecture.md")
+	if err != nil || len(contents) != 1 || !strings.Contains(contents[0].Text, "Architecture") {
+		t.Errorf("%v %v", contents, err)
+	}
+	if _, err := h.Read(t.Context(), "everything", "demo://nothing/here"); !errors.Is(err, ErrUnknownResource) {
+		t.Errorf("a missing resource: %v", err)
+	}
+	if got := h.mustCall("everything", "echo", map[string]any{"message": "hello"}); got != "Echo: hello" {
+		t.Errorf("%q", got)
+	}
+	// agentscope-ai/agentscope#2798: links keep URI, name and type.
+	r, err := h.CallTool(t.Context(), "everything", "get-resource-links", []byte(`{"count":2}`), nil)
+	if err != nil || !slices.ContainsFunc(r.Content, func(c Content) bool {
+		return c.Type == "resource_link" && c.URI != "" && c.Name != "" && c.MIMEType != ""
+	}) {
+		t.Errorf("%+v %v", r, err)
+	}
+	var steps []Progress
+	if _, err := h.CallTool(t.Context(), "everything", "trigger-long-running-operation", []byte(`{"duration":0.5,"steps":5}`), func(p Progress) { steps = append(steps, p) }); err != nil {
+		t.Error(err)
+	}
+	if len(steps) == 0 || steps[len(steps)-1].Total != 5 {
+		t.Errorf("progress: %+v", steps)
+	}
+	if p := h.status("everything").Prompts; p == nil || *p != 4 {
+		t.Errorf("prompts: %v", p)
+	}
+}
+
+func TestRealServerUpdatesAreSubscribed(t *testing.T) {
+	command, args := mcptest.RealServer(t, "everything")
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{{Name: "everything", Source: "user", Type: "stdio", Command: command, Args: args}})
+	h.started()
+	uri := "demo://resource/static/document/features.md"
+	if _, err := h.Read(t.Context(), "everything", uri); err != nil {
+		t.Fatal(err)
+	}
+	// anthropics/claude-code#47823: an update reaches the cache and the reader.
+	h.mustCall("everything", "toggle-subscriber-updates", nil)
+	eventually(t, "an update", func() bool {
+		return slices.ContainsFunc(h.kind("everything", EventUpdated), func(e Event) bool { return e.URI == uri })
+	})
+	list, _ := h.Resources("everything")
+	if i := slices.IndexFunc(list.Resources, func(r Resource) bool { return r.URI == uri }); i < 0 || !list.Resources[i].Stale {
+		t.Errorf("the updated resource is not marked stale: %+v", list.Resources)
+	}
+}
+
+func TestRealServerFilesystem(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "a b.txt"), []byte("from a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	state := workspace.NewState()
+	state.SetFolders([]workspace.Folder{{Path: dir, Name: "work"}})
+	command, args := mcptest.RealServer(t, "filesystem")
+	h := newHouse(t, Options{State: state}, defaultTiming())
+	// It gets no folder on its command line: it asks for our roots.
+	h.Configure([]ServerConfig{{Name: "filesystem", Source: "user", Type: "stdio", Command: command, Args: args, Timeout: 10 * time.Second}})
+	h.started()
+	eventually(t, "the roots are taken", func() bool {
+		text, err := h.call("filesystem", "list_allowed_directories", nil)
+		return err == nil && strings.Contains(text, dir)
+	})
+	if got := h.mustCall("filesystem", "read_text_file", map[string]any{"path": filepath.Join(dir, "a b.txt")}); got != "from a file" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,162 @@
+package mcp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestToolsAreReadLeniently(t *testing.T) {
+	check := func(in string, want *Tool) {
+		t.Helper()
+		got, ok := parseTool("s", json.RawMessage(in))
+		if ok != (want != nil) {
+			t.Errorf("%s: taken %v", in, ok)
+		}
+		if want != nil {
+			want.Server = "s"
+			if !reflect.DeepEqual(got, *want) {
+				t.Errorf("%s:\ngot  %+v %s\nwant %+v %s", in, got, got.Schema, *want, want.Schema)
+			}
+		}
+	}
+	empty := json.RawMessage(`{"type":"object","properties":{}}`)
+	check(`{"name":"a","description":"d","inputSchema":{"type":"object","properties":{}}}`, &Tool{Name: "a", Description: "d", Schema: empty})
+	// eca CHANGELOG 392: a tool without a schema must not break the request.
+	check(`{"name":"a"}`, &Tool{Name: "a", Schema: empty})
+	check(`{"name":"a","inputSchema":null}`, &Tool{Name: "a", Schema: empty})
+	check(`{"name":"a","inputSchema":"none"}`, &Tool{Name: "a", Schema: empty})
+	check(`{"name":"a","inputSchema":{}}`, &Tool{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)})
+	check(`{"name":"a","inputSchema":{"type":""}}`, &Tool{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)})
+	// github/copilot-cli#1876: keywords stay, byte for byte.
+	schema := `{"$schema":"https://json-schema.org/draft/2020-12/schema", "type":["object","null"],"oneOf":[{"$ref":"#/$defs/x"}],"$defs":{"x":{}},"x-y":1}`
+	check(`{"name":"a","inputSchema":`+schema+`}`, &Tool{Name: "a", Schema: json.RawMessage(schema)})
+	check(`{"name":"a","annotations":{"readOnlyHint":true,"title":"T"}}`, &Tool{Name: "a", Title: "T", ReadOnly: true, Schema: empty})
+	check(`{"name":"a","title":"T","annotations":{"readOnlyHint":"yes"}}`, &Tool{Name: "a", Title: "T", Schema: empty})
+	check(`{"name":"a","description":5,"annotations":[]}`, &Tool{Name: "a", Schema: empty})
+	check(`{"name":""}`, nil)
+	check(`{"name":5}`, nil)
+	check(`[]`, nil)
+	check(`null`, nil)
+	check(`"x"`, nil)
+}
+
+func TestToolResultsAreReadLeniently(t *testing.T) {
+	check := func(in string, want ToolResult) {
+		t.Helper()
+		if got := parseToolResult(json.RawMessage(in)); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", in, got, want)
+		}
+	}
+	text := func(s string) Content { return Content{Type: "text", Text: s} }
+	check(`{"content":[{"type":"text","text":"a"}],"isError":true}`, ToolResult{Content: []Content{text("a")}, IsError: true})
+	check(`{}`, ToolResult{})
+	check(`null`, ToolResult{})
+	check(``, ToolResult{})
+	check(`"bare"`, ToolResult{Content: []Content{text("bare")}})
+	check(`{"content":null}`, ToolResult{})
+	check(`{"content":"bare"}`, ToolResult{Content: []Content{text("bare")}})
+	check(`{"content":{"type":"text","text":"lone"}}`, ToolResult{Content: []Content{text("lone")}})
+	check(`{"content":["bare",3,null]}`, ToolResult{Content: []Content{text("bare"), text("3"), {Type: "text", Text: "null"}}})
+	check(`{"content":[{"type":"hologram","x":[1, 2]}]}`, ToolResult{Content: []Content{{Type: "hologram", Text: `{"type":"hologram","x":[1,2]}`}}})
+	check(`{"content":[{"type":"image","data":"QQ==","mimeType":"image/png"}]}`, ToolResult{Content: []Content{{Type: "image", Blob: "QQ==", MIMEType: "image/png"}}})
+	check(`{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"text/x","text":"t"}}]}`, ToolResult{Content: []Content{{Type: "resource", URI: "a:b", MIMEType: "text/x", Text: "t"}}})
+	check(`{"content":[{"type":"resource","resource":5}]}`, ToolResult{Content: []Content{{Type: "resource", Text: "5"}}})
+	check(`{"content":[{"type":"resource_link","uri":"a:b","name":"n","mimeType":"m"}]}`, ToolResult{Content: []Content{{Type: "resource_link", URI: "a:b", Name: "n", MIMEType: "m"}}})
+	check(`{"structuredContent":{"n":1},"isError":"no"}`, ToolResult{Structured: json.RawMessage(`{"n":1}`)})
+}
+
+func TestContentsAreReadLeniently(t *testing.T) {
+	check := func(in string, want ...Content) {
+		t.Helper()
+		got := parseContents("u:x", json.RawMessage(in))
+		if len(got) != len(want) || len(got) > 0 && !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", in, got, want)
+		}
+	}
+	check(`{"contents":[{"uri":"u:y","text":"a"},{"blob":"QQ==","mimeType":"m"}]}`, Content{URI: "u:y", Text: "a"}, Content{URI: "u:x", Blob: "QQ==", MIMEType: "m"})
+	check(`{"contents":[{"uri":"u:y"}]}`, Content{URI: "u:y"})
+	check(`{"contents":{"text":"lone"}}`, Content{URI: "u:x", Text: "lone"})
+	check(`{"contents":[5]}`, Content{URI: "u:x", Text: "5"})
+	check(`{}`)
+	check(`{"contents":null}`)
+	check(`[]`)
+}
+
+func TestUnknownResourceIsRecognised(t *testing.T) {
+	check := func(code int, message string, want bool) {
+		t.Helper()
+		if got := unknownResource(fmt.Errorf("wrapped: %w", &rpcError{code, message})); got != want {
+			t.Errorf("%d %q: %v", code, message, got)
+		}
+	}
+	check(-32002, "", true)
+	check(-32602, "Resource x not found", true)
+	check(-32602, "", true)
+	check(-32603, "Resource not found", true)
+	check(0, "ENOENT: no such file or directory", true)
+	check(-32603, "database is down", false)
+	check(-32601, "Method not found", false)
+	check(-32000, "method not found", false)
+	if unknownResource(errors.New("not found")) || unknownResource(nil) {
+		t.Error("only a server's word counts")
+	}
+}
+
+// FuzzResults holds that no result of a server panics or yields what others
+// cannot rely on.
+func FuzzResults(f *testing.F) {
+	for _, seed := range []string{`{"tools":[{"name":"a","inputSchema":{"type":5}}],"nextCursor":""}`, `{"content":[{"type":"resource","resource":{"blob":1}}]}`,
+		`{"contents":[{"uri":"x","text":"y"}],"ttlMs":1e400}`, `{"resources":[{"uri":"a","size":-1,"annotations":{"priority":7}}]}`, `[`, `{"ttlMs":-5}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, in []byte) {
+		raw := json.RawMessage(in)
+		items, _ := parsePage(raw, "tools")
+		for _, item := range append(items, raw) {
+			if tool, ok := parseTool("s", item); ok {
+				var o map[string]json.RawMessage
+				if json.Unmarshal(tool.Schema, &o) != nil || o["type"] == nil || tool.Name == "" {
+					t.Fatalf("%q: schema %q", item, tool.Schema)
+				}
+			}
+			if r, ok := parseResource("s", item); ok && (r.URI == "" || r.Name == "" || r.Priority < 0 || r.Priority > 1 || r.Size != nil && *r.Size < 0) {
+				t.Fatalf("%q: %+v", item, r)
+			}
+			parseTemplate(item)
+			parsePrompt(item)
+		}
+		for _, c := range parseToolResult(raw).Content {
+			if c.Type == "" {
+				t.Fatalf("%q: a part without a type", in)
+			}
+		}
+		parseContents("u", raw)
+		parseCapabilities(raw)
+		if ttl := parseTTL(raw); ttl < 0 || ttl.Hours() > 24 {
+			t.Fatalf("%q: %v", in, ttl)
+		}
+		if s := clip(string(in), 5); utf8.Valid(in) && !utf8.ValidString(s) || len(s) > 5+len("…") {
+			t.Fatalf("clip %q: %q", in, s)
+		}
+	})
+}
+
+func TestMentionNamesAreUniqueAndPlain(t *testing.T) {
+	check := func(want map[string]string) {
+		t.Helper()
+		var names []string
+		for name := range want {
+			names = append(names, name)
+		}
+		if got := mentionNames(names); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v, want %v", got, want)
+		}
+	}
+	check(map[string]string{"files": "files", "1password": "1password", "my.server": "my.server", "a_b-c": "a_b-c"})
+	check(map[string]string{"my server": "my-server-2", "my-server": "my-server", "my/server": "my-server-3"})
+	check(map[string]string{"": "-", "日本": "--", "@corp/files": "-corp-files"})
+}
