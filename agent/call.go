@@ -49,12 +49,12 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 		}
 		res = a.conclude(r, p, res)
 	}()
-	args, err := object(c.Arguments)
 	if p.tool = set.byName[c.Name]; p.tool != nil {
 		p.name = p.tool.name
 	}
-	if p.args = args; err != nil {
-		p.args = marshal(ellipsis(c.Arguments, 1000))
+	var err error
+	if p.args, err = object(c.Arguments); err != nil {
+		p.args = marshal(ellipsis(c.Arguments, 1000)) // as a string, for who looks at it
 	}
 	r.emitCall(p.event(ToolPending, ""), false)
 	switch {

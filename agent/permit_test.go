@@ -128,16 +128,16 @@ func TestDefinitionChangesUnderTheQuestion(t *testing.T) {
 func TestRecheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		first := make(chan struct{})
+		both := make(chan struct{}) // questions are open
 		w.host.Answer = func(_ context.Context, q agent.Question) (agent.Answer, error) {
 			if a, ok := q.Recheck(); ok {
 				t.Errorf("decided before anybody answered: %+v", a)
 			}
 			if string(q.Arguments) == `{"text":"1"}` {
-				defer close(first)
+				<-both
 				return agent.Answer{Decision: agent.DecisionSession}, nil
 			}
-			<-first
+			close(both)
 			time.Sleep(time.Second) // until the first answer is kept
 			a, ok := q.Recheck()
 			if !ok || a.Decision != agent.DecisionOnce || a.By != "user" {

@@ -13,9 +13,13 @@ import (
 	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/mcp"
+	"agentls/mcp/mcptest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	mcptest.Main()
+	goleak.VerifyTestMain(m)
+}
 
 // world is an agent with doubles around it.
 type world struct {

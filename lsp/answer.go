@@ -10,7 +10,8 @@ import (
 // that is still open is closed. It takes the text in whole lines, so that an
 // answer can be written while it grows.
 type escaper struct {
-	fence string // the one that is open: its backticks or tildes
+	fence  string // the one that is open: its backticks or tildes
+	inLine bool   // the last line has no ending yet
 }
 
 var (
@@ -18,18 +19,23 @@ var (
 	htmlImage   = regexp.MustCompile(`(?i)<(img|image|svg|iframe)\b`)
 )
 
-// escape takes whole lines; only the last of an answer may lack its newline.
+// escape takes whole lines; only the last of an answer may lack its ending.
 func (e *escaper) escape(text string) string {
-	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	var b strings.Builder
-	for line := range strings.Lines(text) {
-		b.WriteString(e.line(line))
+	lines := linesFrom(flat(text), 0)
+	for more := text != ""; more; {
+		var start, end int
+		start, end, more = lines.next()
+		b.WriteString(e.line(text[start:end]))
+		b.WriteString(text[end:lines.pos])
+		e.inLine = start < end && end == lines.pos
 	}
 	return b.String()
 }
 
+// line takes a line without its ending.
 func (e *escaper) line(line string) string {
-	run, info := fenceRun(strings.TrimRight(line, "\n"))
+	run, info := fenceRun(line)
 	switch {
 	case e.fence != "":
 		if run != "" && run[0] == e.fence[0] && len(run) >= len(e.fence) && strings.TrimSpace(info) == "" {
@@ -53,7 +59,10 @@ func (e *escaper) end() string {
 	if e.fence == "" {
 		return ""
 	}
-	closing := "\n" + e.fence
+	closing := e.fence
+	if e.inLine {
+		closing = "\n" + closing
+	}
 	e.fence = ""
 	return closing
 }

@@ -5,7 +5,13 @@ import (
 	"testing"
 )
 
-func TestEscapeAnswer(t *testing.T) {
+// escapeAnswer takes an answer as a whole.
+func escapeAnswer(text string) string {
+	var e escaper
+	return e.escape(text) + e.end()
+}
+
+func TestEscapeAnswerInParts(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"plain", "a\nb", "a\nb"},
 		{"turn headings", "## You\n## Agent\n##you\n  ## AGENT x\n## Your\n### You", "\\## You\n\\## Agent\n\\##you\n  \\## AGENT x\n## Your\n\\### You"},
@@ -13,6 +19,7 @@ func TestEscapeAnswer(t *testing.T) {
 		{"image", "![a](http://evil/x) `![b`", `!\[a](http://evil/x) ` + "`!\\[b`"},
 		{"html image", `<img src="x"> <IMG/>`, `\<img src="x"> \<IMG/>`},
 		{"fence", "```go\n## You\n![x]\n```\n## You", "```go\n## You\n![x]\n```\n\\## You"},
+		{"carriage returns", "a\r## You\r\n## Agent\r", "a\r\\## You\r\n\\## Agent\r"},
 		{"open fence", "```\nx", "```\nx\n```"},
 		{"open tildes", "~~~~ md\n```\n~~~\nx", "~~~~ md\n```\n~~~\nx\n~~~~"},
 		{"a longer fence closes", "```\nx\n````", "```\nx\n````"},
@@ -20,8 +27,7 @@ func TestEscapeAnswer(t *testing.T) {
 		{"inline code is no fence", "```x``` y\n## You", "```x``` y\n\\## You"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var e escaper
-			if got := e.escape(c.text) + e.end(); got != c.want {
+			if got := escapeAnswer(c.text); got != c.want {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
@@ -30,12 +36,12 @@ func TestEscapeAnswer(t *testing.T) {
 
 // However an answer is cut into lines, it is escaped alike, and outside of
 // fences no line of it is a turn heading.
-func FuzzEscapeAnswer(f *testing.F) {
+func FuzzEscapeAnswerInParts(f *testing.F) {
 	f.Add("## You\n```\n## You")
 	f.Add("~~~\n```\n~~~\n![")
 	f.Fuzz(func(t *testing.T, text string) {
-		var whole, parts escaper
-		want := whole.escape(text) + whole.end()
+		want := escapeAnswer(text)
+		var parts escaper
 		var got strings.Builder
 		for line := range strings.Lines(text) {
 			got.WriteString(parts.escape(line))
@@ -44,8 +50,8 @@ func FuzzEscapeAnswer(f *testing.F) {
 		if got.String() != want {
 			t.Errorf("in parts %q, whole %q", got.String(), want)
 		}
-		if whole.fence != "" {
-			t.Errorf("a fence is open after %q", text)
+		if again := escapeAnswer(want + "\n"); strings.TrimSuffix(again, "\n") != strings.TrimSuffix(escapeAnswer(want), "\n") {
+			t.Errorf("%q is not closed", want)
 		}
 	})
 }

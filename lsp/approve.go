@@ -119,9 +119,12 @@ func (q *questions) waiting() []*question {
 	return slices.Clone(q.open)
 }
 
-// asksAbout reports whether a question about the server's trust is open.
+// asksAbout reports whether a question about the trust of the server, or of
+// the folder, is open.
 func (q *questions) asksAbout(server string) bool {
-	return slices.ContainsFunc(q.waiting(), func(w *question) bool { return w.kind == "trust" && w.server == server })
+	return slices.ContainsFunc(q.waiting(), func(w *question) bool {
+		return w.kind == "trust" && (w.server == server || w.server == "")
+	})
 }
 
 // toolQuestion makes a question of the agent's.

@@ -225,8 +225,9 @@ func TestWaitingQuestionIsLookedAtAgain(t *testing.T) {
 		return agenttest.Call(list...)
 	}
 	w := newWorld(t, setup{llm: agenttest.NewScript(t, calls), options: asking(600)})
+	all := sync.OnceFunc(func() { w.awaitOpen(4) })
 	w.On("window/showMessageRequest", func(json.RawMessage) (any, error) {
-		w.awaitOpen(4)
+		all()
 		return obj{"title": "Allow for this session"}, nil
 	})
 	r := result[agent.Result](t, w.ask("hi", nil))
@@ -265,9 +266,11 @@ func TestCancelClosesTheQuestion(t *testing.T) {
 			open := w.server.asks.waiting()[0].id
 			p.Cancel()
 			failure(t, p, -32800)
-			if n := w.AwaitNotification("$/cancelRequest", 1); decodeAs[struct{ ID json.Number }](t, n).ID.String() != string(r.ID) {
-				t.Errorf("withdrawn %s, asked as %s", n, r.ID)
-			}
+			w.Await("withdrawn question", func() bool {
+				return slices.ContainsFunc(w.Notifications("$/cancelRequest"), func(n json.RawMessage) bool {
+					return decodeAs[struct{ ID json.Number }](t, n).ID.String() == string(r.ID)
+				})
+			})
 			close(withdrawn)
 			<-answered
 			if r := commandAs[map[string]bool](w, "agentls.approve", obj{"id": open, "decision": "once"}); r["resolved"] {

@@ -21,6 +21,9 @@ var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\x1b\\]
 
 // cleanTo is clean with another limit in code points.
 func cleanTo(text string, limit int) string {
+	if len(text) <= limit && isPlain(text) {
+		return text
+	}
 	// Nothing past this can be seen; a huge text must not cost a pass.
 	if most := 16*limit + 4096; len(text) > most {
 		text = text[:most]
@@ -46,6 +49,20 @@ func cleanTo(text string, limit int) string {
 		n++
 	}
 	return breakLinks(b.String())
+}
+
+// isPlain reports what needs no cleaning, as nearly every text: printable
+// ASCII, single spaces inside, no link.
+func isPlain(text string) bool {
+	last := byte(' ')
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' || c == ' ' && last == ' ' || c == '(' && last == ']' {
+			return false
+		}
+		last = c
+	}
+	return last != ' ' || text == ""
 }
 
 // breakLinks keeps Markdown from making a link of foreign text: editors run

@@ -49,7 +49,7 @@ func (s *Server) mcpError(ctx context.Context, command, server string, err error
 	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrFingerprint):
 		return badf("%s: %s: %s", command, clip(server, 100), s.o.Secrets.Redact(err.Error()))
 	case errors.Is(err, mcp.ErrUntrustedFolder):
-		s.asks.askFolder()
+		s.asks.askFolder(true)
 		return badf("%s: %s comes from a project file and its folder is not trusted; trust the folder first, the question for it is being asked", command, clip(server, 100))
 	}
 	return failed("%s: %s", server, s.o.Secrets.Redact(err.Error()))

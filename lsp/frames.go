@@ -33,7 +33,11 @@ type frameReader struct {
 	lost bool // the next header has to be searched
 	// resumed is the length of a header that was found behind garbage, or -1.
 	resumed int
+	tail    []byte // the end of the garbage, which may begin the next header
 }
+
+// overlap is longer than any header that is searched for.
+const overlap = 64
 
 func newFrameReader(r io.Reader) *frameReader {
 	return &frameReader{r: bufio.NewReaderSize(r, 64<<10), resumed: -1}
@@ -92,9 +96,11 @@ func (f *frameReader) header() (length int, err error) {
 		line, err := f.r.ReadSlice('\n')
 		size += len(line)
 		switch {
-		case errors.Is(err, bufio.ErrBufferFull) || err == nil && size > maxHeader:
-			f.lost = true
-			return 0, &badFrame{fmt.Sprintf("header longer than %d bytes", maxHeader)}
+		case errors.Is(err, bufio.ErrBufferFull):
+			f.skip(line)
+			return 0, f.garbage(nil)
+		case err == nil && size > maxHeader:
+			return 0, f.garbage(line)
 		case errors.Is(err, io.EOF) && size == 0 && !fields:
 			return 0, io.EOF
 		case err != nil:
@@ -124,10 +130,11 @@ func (f *frameReader) header() (length int, err error) {
 	}
 }
 
-// garbage is a line that is no header. A true header may stand at its end: the
-// rest of a body whose length was told too short has no newline.
+// garbage is a line that is no header, or too much for one. A true header may
+// stand at its end: the rest of a body whose length was told too short has no
+// newline.
 func (f *frameReader) garbage(line []byte) error {
-	if n, ok := headerAtEnd(line); ok {
+	if n, ok := headerAtEnd(bytes.TrimRight(line, "\r\n")); ok {
 		f.resumed = n
 	} else {
 		f.lost = true
@@ -135,27 +142,31 @@ func (f *frameReader) garbage(line []byte) error {
 	return &badFrame{fmt.Sprintf("%.60q where a header was expected", line)}
 }
 
+// skip remembers the end of what is passed over.
+func (f *frameReader) skip(chunk []byte) {
+	if len(chunk) > overlap {
+		f.tail = f.tail[:0]
+	}
+	f.tail = append(f.tail, chunk[max(0, len(chunk)-overlap):]...)
+}
+
 // search skips input up to and including the next Content-Length line.
 func (f *frameReader) search() (length int, err error) {
-	const overlap = 64 // longer than any header that is found
-	var tail []byte
 	for lost := 0; lost < maxLost; {
 		chunk, err := f.r.ReadSlice('\n')
 		lost += len(chunk)
-		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
-			return 0, err
-		}
-		if len(chunk) > overlap {
-			tail = tail[:0]
-		}
-		tail = append(tail, chunk[max(0, len(chunk)-overlap):]...)
-		if err != nil {
+		f.skip(chunk)
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		if n, ok := headerAtEnd(bytes.TrimRight(tail, "\r\n")); ok {
+		if err != nil {
+			return 0, err
+		}
+		n, ok := headerAtEnd(bytes.TrimRight(f.tail, "\r\n"))
+		f.tail = f.tail[:0]
+		if ok {
 			return n, nil
 		}
-		tail = tail[:0]
 	}
 	return 0, errHopeless
 }

@@ -92,8 +92,11 @@ func (r *relay) take(e mcp.Event, now time.Time) {
 	switch e.Kind {
 	case mcp.EventReady, mcp.EventRecovered:
 		v.ready = true
-	case mcp.EventFailed, mcp.EventUntrusted:
+	case mcp.EventFailed:
 		v.ready = false
+	case mcp.EventUntrusted:
+		v.ready = false
+		r.s.asks.askFolder(false) // does nothing in a trusted folder
 	}
 	if !pops {
 		return

@@ -136,6 +136,7 @@ func (o *outbox) close(ctx context.Context) {
 	o.signal()
 	select {
 	case <-o.done:
+	case <-o.failed:
 	case <-ctx.Done():
 	}
 }

@@ -50,6 +50,14 @@ type run struct {
 	questions int
 }
 
+const (
+	behindFrom = 64 << 10              // bytes unread by the client, from which deltas are held to merge
+	holdFor    = 10 * time.Millisecond // until it is looked again
+)
+
+// clientIsBehind reports whether the client does not keep up with reading.
+func (s *Server) clientIsBehind() bool { return s.wire.out.behind() > behindFrom }
+
 // outcome is how the work on a run ended.
 type outcome struct {
 	result agent.Result
@@ -138,11 +146,22 @@ func (x *run) teller() {
 	x.progress.begin(x)
 	defer x.progress.stop()
 	cancelled := x.ctx.Done()
-	var grace <-chan time.Time
+	var grace, held <-chan time.Time
 	for {
 		select {
 		case <-x.box.wake:
-			x.flush(x.box.take())
+			// Deltas merge in the mailbox while the client is behind.
+			if held == nil && !x.s.clientIsBehind() {
+				x.flush(x.box.take())
+			} else if held == nil {
+				held = time.After(holdFor)
+			}
+		case <-held:
+			if held = nil; x.s.clientIsBehind() {
+				held = time.After(holdFor)
+			} else {
+				x.flush(x.box.take())
+			}
 		case <-x.progress.due:
 			x.progress.report()
 		case ok := <-x.progress.made:

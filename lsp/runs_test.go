@@ -421,3 +421,37 @@ func TestProgressIsFewReportsAndHoldsNoSecret(t *testing.T) {
 		t.Errorf("begin %+v", list[0])
 	}
 }
+
+// What a client that does not read has not taken is merged, and all of it is
+// there when it reads again.
+func TestDeltasMergeWhileTheClientIsBehind(t *testing.T) {
+	const n = 20000
+	deltas := make([]string, n)
+	for i := range deltas {
+		deltas[i] = "0123456789"
+	}
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: deltas})
+	w := newWorld(t, setup{llm: llm, init: lsptest.Init{Features: []string{"runEvents"}}})
+	w.reading.Lock()
+	p := w.ask("hi", obj{"runId": "r"})
+	poll(t, "end of the run", func() bool {
+		list := w.server.runs.infos()
+		return len(list) == 1 && list[0].Status == runCompleted
+	})
+	w.reading.Unlock()
+	result[agent.Result](t, p)
+	var text strings.Builder
+	list := w.events("r")
+	for i, e := range list {
+		if e.Seq != i+1 {
+			t.Fatalf("event %d has seq %d", i, e.Seq)
+		}
+		text.WriteString(e.Delta)
+	}
+	if text.Len() != 10*n {
+		t.Errorf("%d characters came, want %d", text.Len(), 10*n)
+	}
+	if len(list) > n/4 {
+		t.Errorf("%d events for %d deltas that nobody read", len(list), n)
+	}
+}

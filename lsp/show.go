@@ -12,6 +12,10 @@ import (
 	"agentls/agent"
 )
 
+// keepTime is what a run is given to keep an answer that may settle the next
+// question too, before that one is looked at.
+const keepTime = 20 * time.Millisecond
+
 // show puts a question before the person and takes the answer, until ctx ends.
 // When nobody can be reached the question stays open for agentls.approve.
 func (q *questions) show(ctx context.Context, w *question) {
@@ -32,7 +36,8 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 		return
 	}
 	free := sync.OnceFunc(func() { <-q.slot })
-	defer free()
+	release := free
+	defer func() { release() }()
 	if ctx.Err() != nil || q.decided(w) {
 		return
 	}
@@ -46,7 +51,11 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 		q.unreached(ctx, w, err)
 		return
 	}
-	q.resolve(w.id, w.chosen(result))
+	answer := w.chosen(result)
+	q.resolve(w.id, answer)
+	if answer.Decision == agent.DecisionSession || answer.Decision == agent.DecisionAlways {
+		release = func() { time.AfterFunc(keepTime, free) }
+	}
 }
 
 // chosen gives the answer of a stock client. Only an exact title decides.

@@ -35,8 +35,8 @@ func (q *questions) serveRequests(ctx context.Context) {
 				return
 			}
 			wg.Go(func() { q.serveRequest(ctx, r) })
-		case <-q.folder.again:
-			wg.Go(func() { q.trustFolder(ctx, true) })
+		case again := <-q.folder.wanted:
+			wg.Go(func() { q.trustFolder(ctx, again) })
 		}
 	}
 }
@@ -73,20 +73,21 @@ func yes(a agent.Answer) bool {
 
 // folderTrust is whether the workspace folder may start anything (CONTRACT §2).
 type folderTrust struct {
-	again chan struct{} // holds a token when a person asked for the question
-	turn  chan struct{} // one question at a time; guards the rest
+	wanted chan bool     // the question is needed; true: asked for by a person, who may be asked again
+	turn   chan struct{} // one question at a time; guards the rest
 	// trusted: by a person, in this connection; asked: one was asked.
 	trusted, asked bool
 }
 
 func newFolderTrust() *folderTrust {
-	return &folderTrust{again: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	return &folderTrust{wanted: make(chan bool, 2), turn: make(chan struct{}, 1)}
 }
 
-// askFolder lets the question about the folder be asked anew. Never blocks.
-func (q *questions) askFolder() {
+// askFolder lets the question about the folder be asked, once or anew. Never
+// blocks.
+func (q *questions) askFolder(again bool) {
 	select {
-	case q.folder.again <- struct{}{}:
+	case q.folder.wanted <- again:
 	default:
 	}
 }

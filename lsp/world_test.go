@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
@@ -12,10 +13,10 @@ import (
 	"time"
 
 	"agentls/agent"
-	"agentls/agent/agenttest"
 	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 	"agentls/mcp"
+	"agentls/mcp/mcptest"
 	"agentls/mcp/workspace"
 )
 
@@ -27,6 +28,20 @@ type world struct {
 	server *Server
 	root   string
 	state  string
+	// reading is held while the editor reads nothing.
+	reading sync.RWMutex
+}
+
+// gatedWriter blocks while the editor does not read.
+type gatedWriter struct {
+	io.Writer
+	reading *sync.RWMutex
+}
+
+func (g *gatedWriter) Write(p []byte) (int, error) {
+	g.reading.RLock()
+	defer g.reading.RUnlock()
+	return g.Writer.Write(p)
 }
 
 // setup is what a world is made of. The zero value is a trusted folder, a
@@ -34,10 +49,12 @@ type world struct {
 type setup struct {
 	llm     agent.LLM
 	init    lsptest.Init
-	options map[string]any    // initializationOptions beside workspaceTrusted
-	files   map[string]string // of the folder
-	before  func(*Server)     // sees the server before it serves
-	refuse  error             // what NewLLM says
+	options map[string]any             // initializationOptions beside workspaceTrusted
+	servers map[string]mcptest.Options // fake MCP servers of the user's, awaited
+	files   map[string]string          // of the folder
+	answers map[string]lsptest.Answer  // to the server's requests, from the first on
+	before  func(*Server)              // sees the server before it serves
+	refuse  error                      // what NewLLM says
 }
 
 func newWorld(t testing.TB, u setup) *world {
@@ -71,7 +88,12 @@ func newWorld(t testing.TB, u setup) *world {
 		a.Close()
 		manager.Close()
 	})
-	w.Editor = lsptest.New(t, w.server.Serve) // its own cleanup comes first
+	w.Editor = lsptest.New(t, func(ctx context.Context, in io.Reader, out io.Writer) (int, error) {
+		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading})
+	}) // its own cleanup comes first
+	for method, answer := range u.answers {
+		w.On(method, answer)
+	}
 	if u.init.Root == "" {
 		u.init.Root = w.root
 	}
@@ -79,9 +101,42 @@ func newWorld(t testing.TB, u setup) *world {
 	for key, value := range u.options {
 		options[key] = value
 	}
+	if u.servers != nil {
+		options["mcpServers"] = serverEntries(t, u.servers)
+	}
 	u.init.Options = options
 	w.Initialize(u.init)
+	for name := range u.servers {
+		w.awaitStatus(name, mcp.StatusReady)
+	}
 	return w
+}
+
+// serverEntries is what a configuration file says of fake servers.
+func serverEntries(t testing.TB, servers map[string]mcptest.Options) obj {
+	entries := obj{}
+	for name, o := range servers {
+		command, args, env := mcptest.Command(t, o)
+		entries[name] = obj{"command": command, "args": args, "env": env}
+	}
+	return entries
+}
+
+// serverInfo is what agentls.mcp.servers says of a server.
+func (w *world) serverInfo(name string) mcp.ServerInfo {
+	w.t.Helper()
+	list := commandAs[[]mcp.ServerInfo](w, "agentls.mcp.servers", nil)
+	for _, info := range list {
+		if info.Name == name {
+			return info
+		}
+	}
+	return mcp.ServerInfo{}
+}
+
+func (w *world) awaitStatus(name string, want mcp.Status) {
+	w.t.Helper()
+	poll(w.t, fmt.Sprintf("%s %s", want, name), func() bool { return w.serverInfo(name).Status == want })
 }
 
 // testLog writes the server's log into the test's, until the test has ended.
@@ -241,5 +296,3 @@ func (d *deafLLM) Complete(context.Context, agent.Request, func(agent.Delta)) (a
 	<-d.release
 	return agent.Response{}, io.ErrUnexpectedEOF
 }
-
-var _ = agenttest.Text

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -15,27 +14,6 @@ const (
 	maxTemplates = 200
 )
 
-// Candidate is one completion of a mention.
-type Candidate struct {
-	Server   string // configured name
-	Mention  string // mention name
-	Resource *Resource
-	Template *Template // set instead of Resource for a template
-	// Insert is the whole mention to insert, '@' included, quoted where the
-	// URI needs it. For a server alone it is "@name:".
-	Insert string
-	Label  string // title, else name, else URI
-}
-
-// hit is what a query matched.
-type hit struct {
-	server   *serverSnapshot
-	resource *Resource
-	template *Template // neither of the two: the server itself
-	score    int       // of tierFuzzy
-	used     uint64    // when, see recency; 0 is never
-}
-
 // completer collects the hits of one query.
 type completer struct {
 	servers []serverSnapshot
@@ -43,7 +21,9 @@ type completer struct {
 	limit   int
 	query   string // as typed, less the server's name
 	folded  string
-	hits    [tiers][]hit
+	hits    [tiers][]hit   // in no order
+	runs    [tiers][][]hit // each in order
+	used    map[*Resource]bool
 	all     bool // nothing that matches was left out
 }
 
@@ -61,6 +41,7 @@ func complete(servers []serverSnapshot, recent map[usedKey]uint64, prefix string
 	if !named {
 		c.names()
 	}
+	c.recentlyUsed()
 	for i := range c.servers {
 		c.search(&c.servers[i])
 	}
@@ -101,15 +82,7 @@ func (c *completer) names() {
 		if s.index == nil || len(s.index.rank)+len(s.index.templates) == 0 {
 			continue
 		}
-		name := strings.ToLower(s.mention)
-		t := tierExact
-		if c.folded != "" {
-			t = bestTier(string(fieldName)+name, c.folded)
-		}
-		if t < tierInside && inOrder(name, c.folded) {
-			t = tierFuzzy
-		}
-		if t >= tierFuzzy {
+		if t, ok := c.judge("", s.mention, ""); ok {
 			c.hits[t] = append(c.hits[t], hit{server: s})
 		}
 	}
@@ -124,10 +97,10 @@ func (c *completer) search(s *serverSnapshot) {
 		return
 	}
 	c.templates(s)
-	c.used(s)
+	var runs [tiers][]hit
 	add := func(i int, t tier) {
-		if r := x.resource(i); len(c.recent) == 0 || c.recent[usedKey{s.name, r.URI}] == 0 {
-			c.hits[t] = append(c.hits[t], hit{server: s, resource: r})
+		if r := x.resource(i); !c.used[r] {
+			runs[t] = append(runs[t], hit{server: s, resource: r})
 		}
 	}
 	if c.folded == "" {
@@ -135,41 +108,78 @@ func (c *completer) search(s *serverSnapshot) {
 			add(i, tierExact)
 		}
 		c.all = c.all && len(x.rank) <= c.limit
-		return
-	}
-	if !x.search(c.folded, c.limit, add) {
+	} else if !x.search(c.folded, c.limit, c.floor(), add) {
 		c.all = false
+	}
+	for t, run := range runs {
+		if len(run) > 0 {
+			c.runs[t] = append(c.runs[t], run)
+		}
 	}
 }
 
-// used finds the matches among what was mentioned before: they stand first,
-// wherever they stand in the list.
-func (c *completer) used(s *serverSnapshot) {
+// floor is the lowest tier that there is still room for.
+func (c *completer) floor() tier {
+	n := 0
+	for t := tierExact; t > tierInside; t-- {
+		if n += c.count(t); n >= c.limit {
+			return t
+		}
+	}
+	return tierInside
+}
+
+// countFrom is how many hits there are from a tier on.
+func (c *completer) countFrom(least tier) int {
+	n := 0
+	for t := least; t < tiers; t++ {
+		n += c.count(t)
+	}
+	return n
+}
+
+func (c *completer) count(t tier) int {
+	n := len(c.hits[t])
+	for _, run := range c.runs[t] {
+		n += len(run)
+	}
+	return n
+}
+
+// recentlyUsed finds the matches among what was mentioned before: they stand
+// first, wherever they stand in the list.
+func (c *completer) recentlyUsed() {
+	c.used = make(map[*Resource]bool, len(c.recent))
 	for key, when := range c.recent {
-		if key.server != s.name {
+		i := slices.IndexFunc(c.servers, func(s serverSnapshot) bool { return s.name == key.server })
+		if i < 0 || c.servers[i].index == nil {
 			continue
 		}
+		s := &c.servers[i]
 		place, ok := s.index.known.find(key.uri)
 		if !ok {
 			continue
 		}
 		r := &s.index.resources[place]
-		if !completable(r.URI, r.Audience) {
-			continue
-		}
-		var fields strings.Builder
-		writeFields(&fields, r.URI, r.Name, r.Title)
-		t := tierExact
-		if c.folded != "" {
-			t = bestTier(fields.String(), c.folded)
-		}
-		if t < tierInside && inOrder(fields.String(), c.folded) {
-			t = tierFuzzy
-		}
-		if t >= tierFuzzy {
+		if t, ok := c.judge(r.URI, r.Name, r.Title); ok && completable(r.URI, r.Audience) {
 			c.hits[t] = append(c.hits[t], hit{server: s, resource: r, used: when})
+			c.used[r] = true
 		}
 	}
+}
+
+// judge says how well the query matches one resource or template.
+func (c *completer) judge(uri, name, title string) (tier, bool) {
+	if c.folded == "" {
+		return tierExact, true
+	}
+	var fields strings.Builder
+	writeFields(&fields, uri, name, title)
+	t := bestTier(fields.String(), c.folded)
+	if t < tierInside && inOrder(fields.String(), c.folded) {
+		t = tierFuzzy
+	}
+	return t, t >= tierFuzzy
 }
 
 // templates finds those that hold the query, and those whose variable the
@@ -181,20 +191,11 @@ func (c *completer) templates(s *serverSnapshot) {
 	}
 	for i := range list {
 		tpl := &list[i]
-		var fields strings.Builder
-		writeFields(&fields, tpl.URITemplate, tpl.Name, tpl.Title)
-		t := tierExact
-		switch literal := fold(literalPrefix(tpl.URITemplate), maxIndexedURI); {
-		case c.folded == "":
-		case literal != "" && strings.HasPrefix(c.folded, literal):
-			t = tierPrefix
-		default:
-			t = bestTier(fields.String(), c.folded)
+		t, ok := c.judge(tpl.URITemplate, tpl.Name, tpl.Title)
+		if literal := fold(literalPrefix(tpl.URITemplate), maxIndexedURI); literal != "" && c.folded != "" && strings.HasPrefix(c.folded, literal) {
+			t, ok = max(t, tierPrefix), true
 		}
-		if t < tierInside && inOrder(fields.String(), c.folded) {
-			t = tierFuzzy
-		}
-		if t >= tierFuzzy {
+		if ok {
 			c.hits[t] = append(c.hits[t], hit{server: s, template: tpl})
 		}
 	}
@@ -218,17 +219,24 @@ func (c *completer) loose() {
 			total += len(x.rank)
 		}
 	}
-	if total > smallList && c.count() >= fewMatches {
+	if total == 0 {
+		return
+	}
+	if total > smallList && c.countFrom(tierFuzzy) >= fewMatches {
 		c.all = false
 		return
 	}
 	known := c.found()
+	look, score := maxLoose/len(c.servers)+1, maxFuzzy/len(c.servers)+1
+	if total <= smallList {
+		look, score = smallList, smallList
+	}
 	for i := range c.servers {
 		s := &c.servers[i]
 		if s.index == nil {
 			continue
 		}
-		all := s.index.loose(c.folded, max(maxLoose/len(c.servers), smallList), max(maxFuzzy/len(c.servers), smallList),
+		all := s.index.loose(c.folded, look, score,
 			func(i int) bool { return known[s.index.resource(i)] },
 			func(i, score int) {
 				c.hits[tierFuzzy] = append(c.hits[tierFuzzy], hit{server: s, resource: s.index.resource(i), score: score})
@@ -240,10 +248,12 @@ func (c *completer) loose() {
 // found returns the resources that are hits already.
 func (c *completer) found() map[*Resource]bool {
 	known := map[*Resource]bool{}
-	for _, hits := range c.hits {
-		for _, h := range hits {
-			if h.resource != nil {
-				known[h.resource] = true
+	for t := range tiers {
+		for _, run := range append(c.runs[t], c.hits[t]) {
+			for _, h := range run {
+				if h.resource != nil {
+					known[h.resource] = true
+				}
 			}
 		}
 	}
@@ -259,7 +269,7 @@ func (c *completer) ofServers() {
 		if s.index == nil || len(s.index.rank) == 0 || !strings.HasPrefix(strings.ToLower(s.mention), c.folded) {
 			continue
 		}
-		if c.count() >= c.limit {
+		if c.countFrom(tierFuzzy) >= c.limit {
 			c.all = false
 			return
 		}
@@ -273,85 +283,4 @@ func (c *completer) ofServers() {
 		}
 		c.all = c.all && len(s.index.rank) <= c.limit
 	}
-}
-
-// count is how many hits there are.
-func (c *completer) count() int {
-	n := 0
-	for _, hits := range c.hits {
-		n += len(hits)
-	}
-	return n
-}
-
-// best makes the candidates, the best tiers first.
-func (c *completer) best() (items []Candidate, incomplete bool) {
-	for t := tiers - 1; t >= 0; t-- {
-		hits := c.hits[t]
-		if len(hits) > 0 && len(items) == c.limit {
-			return items, true
-		}
-		slices.SortFunc(hits, compareHits)
-		if room := c.limit - len(items); len(hits) > room {
-			hits, c.all = hits[:room], false
-		}
-		for i := range hits {
-			items = append(items, c.candidate(&hits[i]))
-		}
-	}
-	return items, !c.all
-}
-
-// compareHits orders the hits of one tier: what was used last, servers, the
-// better score, then as compareRank does.
-func compareHits(a, b hit) int {
-	if n := cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(a.kind(), b.kind()), cmp.Compare(b.score, a.score)); n != 0 {
-		return n
-	}
-	if a.resource != nil {
-		if n := compareRank(a.resource, b.resource); n != 0 {
-			return n
-		}
-	}
-	return strings.Compare(a.server.name, b.server.name)
-}
-
-func (h *hit) kind() int {
-	switch {
-	case h.resource != nil:
-		return 1
-	case h.template != nil:
-		return 2
-	default:
-		return 0
-	}
-}
-
-func (c *completer) candidate(h *hit) Candidate {
-	item := Candidate{Server: h.server.name, Mention: h.server.mention, Resource: h.resource, Template: h.template}
-	switch {
-	case h.resource != nil:
-		item.Label = label(h.resource.Title, h.resource.Name, h.resource.URI)
-		item.Insert = mentionText(item.Mention, h.resource.URI)
-	case h.template != nil:
-		item.Label = label(h.template.Title, h.template.Name, h.template.URITemplate)
-		item.Insert = c.insertTemplate(item.Mention, h.template.URITemplate)
-	default:
-		item.Label = item.Mention
-		item.Insert = "@" + item.Mention + ":"
-	}
-	return item
-}
-
-// insertTemplate writes what is certain of a template's URI, and keeps what
-// was typed of the rest.
-func (c *completer) insertTemplate(mention, template string) string {
-	literal := literalPrefix(template)
-	if literal == template {
-		return mentionText(mention, template)
-	}
-	if literal != "" && strings.HasPrefix(c.query, literal) {
-		literal = c.query
-	}
-	return "@" + mention + ":" + literal
 }

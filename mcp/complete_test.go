@@ -183,6 +183,11 @@ func TestCompleteIsBounded(t *testing.T) {
 	uri := servers[0].resources[4321].URI
 	check("big:"+uri, 100, 1, false)
 
+	for _, prefix := range []string{"", "x", "s:"} {
+		if items, incomplete := complete(nil, nil, prefix, 100); items != nil || incomplete {
+			t.Errorf("%q of nothing: %q", prefix, inserts(items))
+		}
+	}
 	// A list that is not searchable yet is no empty list.
 	fresh := serverSnapshot{name: "s", mention: "s", resources: named("x://1")}
 	if items, incomplete := complete([]serverSnapshot{fresh}, nil, "", 100); len(items) != 0 || !incomplete {
@@ -202,7 +207,7 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 		}
 		var quick [tiers]int
 		var last [tiers]int
-		all := s.index.search(q, 5000, func(i int, b tier) {
+		all := s.index.search(q, 5000, tierInside, func(i int, b tier) {
 			quick[b]++
 			if want := bestTier(s.index.record(i), q); want != b || quick[b] > 1 && i <= last[b] {
 				t.Errorf("%q: %q is of tier %d, want %d, after %d", q, s.index.record(i), b, want, last[b])
@@ -213,7 +218,7 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 			t.Errorf("%q: %v (all %v), want %v", q, quick, all, slow)
 		}
 		var few [tiers]int
-		all = s.index.search(q, 10, func(i int, b tier) { few[b]++ })
+		all = s.index.search(q, 10, tierInside, func(i int, b tier) { few[b]++ })
 		for b := range few {
 			if few[b] > 10 || all && few[b] != slow[b] {
 				t.Errorf("%q: %v of %v, all %v", q, few, slow, all)
@@ -223,6 +228,29 @@ func TestCompleteLikeASlowSearch(t *testing.T) {
 			t.Errorf("%q: %v of %v", q, few, slow)
 		}
 	}
+}
+
+// The old list is completed until the new one can be searched.
+func TestCompleteWhileAListIsReplaced(t *testing.T) {
+	cache := newResourceCache("s")
+	check := func(want ...string) {
+		t.Helper()
+		s := *cache.snap.Load()
+		s.index = cache.index.Load()
+		items, incomplete := complete([]serverSnapshot{s}, nil, "s:", 100)
+		if got := inserts(items); !slices.Equal(got, want) || incomplete != (s.index == nil && len(s.resources) > 0) {
+			t.Errorf("%q (incomplete %v), want %q", got, incomplete, want)
+		}
+	}
+	check()
+	cache.replace(named("x://1"), nil, 0, time.Time{})
+	check()
+	cache.reindex()
+	check("s:x://1")
+	cache.replace(named("x://2"), nil, 0, time.Time{})
+	check("s:x://1")
+	cache.reindex()
+	check("s:x://2")
 }
 
 func FuzzComplete(f *testing.F) {

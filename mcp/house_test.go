@@ -89,8 +89,13 @@ func (h *house) seen() []Event {
 	return slices.Clone(h.events)
 }
 
-func (h *house) kind(server string, kind EventKind) []Event {
-	return slices.DeleteFunc(h.seen(), func(e Event) bool { return e.Server != server || e.Kind != kind })
+func (h *house) kind(server string, kind EventKind) (out []Event) {
+	for _, e := range h.seen() {
+		if e.Server == server && e.Kind == kind {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // await waits for an event of a kind and returns the last one.

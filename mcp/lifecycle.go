@@ -139,6 +139,7 @@ func (s *session) askTools(ctx context.Context, c *connection) ([]Tool, error) {
 func (s *session) ready(c *connection, tools []Tool) {
 	var first, back bool
 	var d difference
+	s.cache.setOffline(false) // before the first read
 	s.update(func() {
 		if s.hasTools {
 			d = diff(s.tools, tools, toolKey, sameTool)
@@ -147,7 +148,6 @@ func (s *session) ready(c *connection, tools []Tool) {
 		s.status, s.err, s.conn, s.tools, s.hasTools = StatusReady, "", c, tools, true
 		s.announced, s.mourned = true, false
 	})
-	s.cache.setOffline(false)
 	switch {
 	case first:
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})

@@ -92,9 +92,10 @@ func bestTier(fields, q string) tier {
 	return best
 }
 
-// search finds the resources that hold q, at most limit of each tier, in rank
-// order. all is false when there may be more.
-func (x *index) search(q string, limit int, found func(i int, t tier)) (all bool) {
+// search finds the resources that hold q, at most limit of each tier from
+// floor on, in rank order; a tier is of no use when there are limit better
+// ones. all is false when there may be more.
+func (x *index) search(q string, limit int, floor tier, found func(i int, t tier)) (all bool) {
 	all = true
 	var kept [tiers]int
 	at, best := -1, tierInside // the resource that the last match is in, and its best
@@ -116,21 +117,23 @@ func (x *index) search(q string, limit int, found func(i int, t tier)) (all bool
 		}
 		p += i
 		t := tierAt(x.text, p, q)
-		if p >= end {
-			// Most matches of a short query are worth nothing more.
-			if kept[t] >= limit && t == tierInside {
-				all = false
-				continue
-			}
-			keep()
-			if kept[tierExact]+kept[tierPrefix] >= limit {
-				at, all = -1, false
-				break
-			}
-			at, best = x.at(p, at), t
-			end = int(x.start[at+1])
+		if t < floor || t == tierInside && kept[t] >= limit && p >= end {
+			all = false // most matches of a short query end here
+			continue
 		}
-		best = max(best, t)
+		if p < end {
+			best = max(best, t)
+			continue
+		}
+		keep()
+		switch good := kept[tierExact] + kept[tierPrefix]; {
+		case good >= limit:
+			return false
+		case good+kept[tierWord] >= limit:
+			floor = max(floor, tierWord)
+		}
+		at, best = x.at(p, at), t
+		end = int(x.start[at+1])
 	}
 	keep()
 	return all
@@ -146,9 +149,9 @@ func (x *index) at(p, from int) int {
 }
 
 // loose finds the resources that have q's letters in order and are not known
-// yet, with a score. It looks at no more than loose ones and scores no more than
-// score ones; all is false when that was not all.
-func (x *index) loose(q string, loose, score int, known func(i int) bool, found func(i, score int)) (all bool) {
+// yet, with a score. It looks at no more than look of them and scores no more
+// than score; all is false when that was not all.
+func (x *index) loose(q string, look, score int, known func(i int) bool, found func(i, score int)) (all bool) {
 	need := letterSet(q)
 	var texts []string
 	var places []int
@@ -157,11 +160,11 @@ func (x *index) loose(q string, loose, score int, known func(i int) bool, found 
 		if have&need != need || known(i) {
 			continue
 		}
-		if loose == 0 || len(texts) == score {
+		if look == 0 || len(texts) == score {
 			all = false
 			break
 		}
-		loose--
+		look--
 		text := x.record(i)[1:]
 		if len(text) > maxFuzzyText {
 			text = text[:maxFuzzyText]

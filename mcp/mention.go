@@ -220,12 +220,27 @@ func scheme(s string) int {
 // needsQuote reports whether a URI must be written as `@server:<uri>` to be
 // read back whole wherever it is put in a sentence, known or not.
 func needsQuote(uri string) bool {
+	n := scheme(uri)
+	if n > 0 && n < len(uri) && plainURI(uri[n:]) {
+		return false // most are, and a list has many
+	}
 	for _, after := range []string{"", ".", ")", "]", "}", "）"} {
 		if bareURI(uri+after) != uri {
 			return true
 		}
 	}
 	return strings.ContainsAny(uri, "<>\"`")
+}
+
+// plainURI reports whether nothing in what follows a scheme means anything to a
+// sentence.
+func plainURI(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; !isNameByte(c) && c != '/' && c != '%' {
+			return false
+		}
+	}
+	return s[len(s)-1] != '.'
 }
 
 // mentionText writes a mention so that findMentions reads it back.

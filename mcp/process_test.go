@@ -138,7 +138,7 @@ func TestChildThatDoesNotReadHoldsNobody(t *testing.T) {
 	}
 	why := errors.New("the user's cancel")
 	cancel(why)
-	within(t, 2*time.Second, "the cancel", func() {
+	within(t, 8*time.Second, "the cancel", func() {
 		for range cap(done) {
 			if err := <-done; !errors.Is(err, why) {
 				t.Errorf("%v", err)

@@ -6,7 +6,7 @@ import (
 )
 
 // maxRecent is how many mentions are remembered for ranking.
-const maxRecent = 128
+const maxRecent = 32
 
 type usedKey struct{ server, uri string }
 

@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"agentls/mcp"
+)
+
+func TestListing(t *testing.T) {
+	list := mcp.ResourceList{
+		Resources: []mcp.Resource{
+			{URI: "file://a b?x=%20", Name: "a", Title: "The A", MIMEType: "text/plain", Description: "first\nline"},
+			{URI: "hello://world", Name: "hello://world"},
+		},
+		Templates: []mcp.Template{{URITemplate: "demo://{id}", Name: "demo"}},
+		Stale:     true,
+	}
+	want := "file://a b?x=%20 · a · The A · text/plain · first line\nhello://world\ntemplate demo://{id} · demo\n[the list may be out of date]\n"
+	if got := listing(list, ""); got != want {
+		t.Errorf("%s", got)
+	}
+	if got := listing(list, "the a"); !strings.HasPrefix(got, "file://a") || strings.Contains(got, "hello") {
+		t.Errorf("%s", got)
+	}
+	for i := range maxListed + 7 {
+		list.Resources = append(list.Resources, mcp.Resource{URI: fmt.Sprint("n://", i)})
+	}
+	if got := listing(list, "n://"); strings.Count(got, "n://") != maxListed || !strings.Contains(got, "[7 more;") {
+		t.Errorf("%d lines", strings.Count(got, "\n"))
+	}
+}

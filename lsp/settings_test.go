@@ -1,0 +1,107 @@
+package lsp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"agentls/lsp/lsptest"
+)
+
+type settingsTest struct {
+	*lsptest.Editor
+	t *testing.T
+	s *Server
+}
+
+// await waits until the settings in force say so for notifications.
+func (w settingsTest) await(notifications string) {
+	w.t.Helper()
+	w.Await("notifications = "+notifications, func() bool {
+		// Not told on the wire: any answer makes Await look again.
+		w.Start("completionItem/resolve", map[string]any{"label": "x"})
+		return w.s.cfg.Load().Notifications == notifications
+	})
+}
+
+func TestSettingsOfTheEditor(t *testing.T) {
+	type m = map[string]any
+	e, s := served(t, testOptions(t), nil)
+	w := settingsTest{e, t, s}
+	pulled := m{"notifications": "off"}
+	e.On("workspace/configuration", func(params json.RawMessage) (any, error) {
+		if string(params) != `{"items":[{"section":"agentls"}]}` {
+			t.Errorf("asked for %s", params)
+		}
+		return []any{pulled}, nil
+	})
+	e.Initialize(lsptest.Init{Options: m{"notifications": "all"}})
+	w.await("off")
+	if e.AwaitRequest("client/registerCapability", 1); len(e.Requests("workspace/configuration")) != 1 {
+		t.Errorf("%d pulls", len(e.Requests("workspace/configuration")))
+	}
+	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": m{"notifications": "important"}, "other": 5}})
+	w.await("important")
+	pulled = m{"notifications": "all"}
+	e.Notify("workspace/didChangeConfiguration", m{"settings": nil})
+	w.await("all")
+	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": m{"notifications": "off"}}})
+	w.await("off")
+	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": nil}}) // unset: the options count again
+	w.await("all")
+}
+
+func TestSettingsOfAClientThatCannotBeAsked(t *testing.T) {
+	e, s := served(t, testOptions(t), nil)
+	e.Initialize(lsptest.Init{Options: map[string]any{"notifications": "all"}, Capabilities: map[string]any{}})
+	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": nil})
+	settingsTest{e, t, s}.await("all")
+	e.Shutdown()
+	if n := len(e.Requests("workspace/configuration")) + len(e.Requests("client/registerCapability")); n != 0 {
+		t.Errorf("%d requests to a client without the capability", n)
+	}
+}
+
+// copilot-emacs/copilot.el#488 and SilasMarvin/lsp-ai#82: a wrong type or key
+// was passed over in silence.
+func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
+	o := testOptions(t)
+	if err := os.MkdirAll(o.Config.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(o.Config.Dir, "config.json")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("{\n  \"notifications\": 5,\n  \"limts\": {}\n}\n")
+	e, _ := served(t, o, nil)
+	e.Initialize(lsptest.Init{})
+	var p struct {
+		URI         string
+		Diagnostics []struct {
+			Message string
+			Range   lsptest.Range
+		}
+	}
+	if err := json.Unmarshal(e.AwaitNotification("textDocument/publishDiagnostics", 1), &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.URI != lsptest.FileURI(file) || len(p.Diagnostics) != 2 || p.Diagnostics[0].Range.Start.Line+p.Diagnostics[1].Range.Start.Line != 3 {
+		t.Errorf("%+v", p)
+	}
+	log := string(e.AwaitNotification("window/logMessage", 1)) + string(e.AwaitNotification("window/logMessage", 2))
+	if !strings.Contains(log, "notifications") || !strings.Contains(log, "limts") || !strings.Contains(log, "config.json") {
+		t.Errorf("log %s", log)
+	}
+
+	write("{}")
+	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
+	if got := string(e.AwaitNotification("textDocument/publishDiagnostics", 2)); !strings.Contains(got, `"diagnostics":[]`) {
+		t.Errorf("not cleared: %s", got)
+	}
+}
