@@ -225,19 +225,13 @@ end
 function Editor:wait_note(pattern)
   return self:wait("the message " .. pattern, [[
     local pattern = ...
-    return vim.iter(notes):find(function(note) return note:find(pattern) end)]], pattern)
+    return vim.iter(notes):find(function(note) return note:find(pattern) end)
+      or vim.fn.execute("messages"):match(pattern) -- where Neovim 0.10 prints]], pattern)
 end
 
 ---Waits until the MCP server's tools and resources are there.
 function Editor:wait_server()
-  self:wait("the MCP server", [[
-    if #vim.lsp.get_clients({ name = "agentls", bufnr = 0 }) == 0 then return false end
-    local params = { command = "agentls.mcp.servers", arguments = { vim.empty_dict() } }
-    local answer = (vim.lsp.buf_request_sync(0, "workspace/executeCommand", params, 2000) or {})
-    answer = answer[next(answer)]
-    return answer and answer.result and vim.iter(answer.result):any(function(server)
-      return server.name == "test" and server.status == "ready" and server.resources ~= vim.NIL
-    end)]])
+  self:wait("the MCP server", [[return server_ready()]])
 end
 
 ---@return string

@@ -34,3 +34,15 @@ function choose(title) -- a title; "" dismisses; nil: leave it open
     end
   end
 end
+
+function server_ready() -- the tools and resources of the MCP servers are there
+  if #vim.lsp.get_clients({ name = "agentls", bufnr = 0 }) == 0 then
+    return false
+  end
+  local params = { command = "agentls.mcp.servers", arguments = { vim.empty_dict() } }
+  local answers = vim.lsp.buf_request_sync(0, "workspace/executeCommand", params, 2000) or {}
+  local _, answer = next(answers)
+  return answer and answer.result and #answer.result == 2 and vim.iter(answer.result):all(function(server)
+    return server.status == "ready" and type(server.resources) == "number" and server.resources > 0
+  end)
+end

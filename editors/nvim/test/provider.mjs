@@ -1,7 +1,7 @@
 // A provider that speaks OpenAI's chat completions on loopback. What it answers is told by words in the last user
 // message:
 //   CALL name {"json": …}   calls that tool (of any server), then answers `Tool said: <its result>`
-//   SLOW                    a word every 20 ms, for a minute
+//   SLOW                    a word every 20 ms, ten on a line, for a minute
 //   SHOW                    answers with the first line of the resource blocks and of the attached document
 //   SAY …                   answers with the rest of the line
 // Anything else: `Hello from the agent.`
@@ -32,7 +32,7 @@ function* answer({ messages, tools = [] }) {
   } else if (call) yield* words("Tool said: " + text(last));
   else if (prompt.includes("SLOW"))
     for (let n = 1; n <= 3000; n++) {
-      yield { content: `word${n} ` };
+      yield { content: `word${n}${n % 10 ? " " : "\n"}` };
       yield 20;
     }
   else if (prompt.includes("SHOW")) yield { content: "Seen: " + (/<resource [^]*?>\s*(.*)/.exec(prompt)?.[1] ?? "nothing") };

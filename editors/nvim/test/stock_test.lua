@@ -23,10 +23,10 @@ return {
     "a mention completes by omnifunc",
     function(world)
       local editor = open_prompt(world)
-      editor:type("iSee @wor<C-x><C-o>")
+      editor:type("iSee @workspace:file://wor<C-x><C-o>")
       editor:wait("the popup", [[return vim.fn.pumvisible() == 1 and #vim.fn.complete_info({ "items" }).items > 0]])
       editor:type("<C-n><C-y>")
-      editor:wait("a mention in the text", [[return vim.api.nvim_get_current_line():find("^See @%a+:%a+://%S*wor") ~= nil]])
+      editor:wait("a mention in the text", [[return vim.api.nvim_get_current_line() == "See @workspace:file://world.txt"]])
     end,
   },
   {
@@ -42,16 +42,34 @@ return {
     end,
   },
   {
-    "ask shows its answer in a document",
+    "send: what is typed meanwhile stays, and nothing of the answer is lost",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type("iSLOW<Esc>")
+      editor:wait("the text", [[return vim.api.nvim_get_mode().mode == "n"]])
+      editor:lua([[
+        local params = { command = "agentls.send", arguments = { { uri = vim.uri_from_bufnr(0), stream = true } } }
+        _, cancel = vim.lsp.buf_request(0, "workspace/executeCommand", params, function() end)]])
+      for n = 10, 150, 10 do
+        editor:wait("word " .. n, [[return vim.fn.search(("word%d$"):format(...), "nw") > 0]], n)
+        editor:type("ggOtyped " .. n .. "<Esc>")
+      end
+      editor:lua([[cancel()]])
+      editor:wait("a new turn", [[return vim.fn.search("^## You$", "nw") > 0]])
+      local text = table.concat(editor:lines(), " ")
+      for n = 1, 149 do
+        check(text:find(("word%d word%d "):format(n, n + 1)), "word %d is missing in\n%s", n, text)
+      end
+      equal(editor:lines()[1], "typed 150")
+      equal(editor:lines()[16], "SLOW")
+    end,
+  },
+  {
+    "ask answers the request",
     function(world)
       local editor = open_prompt(world)
       editor:lua([[execute("agentls.ask", "SAY shown")]])
       editor:wait("the answer", [[return last_answer and last_answer.result and last_answer.result.text == "shown"]])
-      editor:wait("the document", [[
-        return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-          return vim.api.nvim_buf_get_name(buf):find("/answers/.*%.agentls%.md$") ~= nil
-            and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"):find("shown", 1, true) ~= nil
-        end)]])
     end,
   },
   {
@@ -77,7 +95,7 @@ return {
       editor:lua([[execute("agentls.ask", vim.empty_dict())]])
       local err = editor:wait("the error", [[return last_answer and last_answer.err]])
       equal(err.code, -32602)
-      check(err.message:find("agentls.new", 1, true), "%s", err.message)
+      check(err.message:find("prompt buffer", 1, true), "%s", err.message)
     end,
   },
 }

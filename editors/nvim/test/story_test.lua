@@ -46,6 +46,7 @@ return {
   },
   {
     "a mention completes while it is typed, and is accepted",
+    modern = true,
     function(world)
       local editor = open_prompt(world)
       editor:type("iSee @wor")
@@ -64,6 +65,7 @@ return {
   },
   {
     "the popup comes back after characters that close it",
+    modern = true,
     function(world)
       local editor = open_prompt(world)
       editor:type("i@test:test://docs/other")
@@ -137,13 +139,16 @@ return {
       editor:type("iSLOW<Esc>:Agentls send<CR>")
       editor:wait("words", [[return vim.fn.search("word5 ", "nw") > 0]])
       editor:type("ggOtyped meanwhile<Esc>")
-      editor:wait("more words", [[return vim.fn.search("word100 ", "nw") > 0]])
+      editor:wait("more words", [[return vim.fn.search("word100$", "nw") > 0]])
       editor:type(":Agentls cancel<CR>")
       idle(editor)
       local lines = editor:lines()
       equal(lines[1], "typed meanwhile")
       equal(lines[2], "SLOW")
-      check(table.concat(lines, "\n"):find("word1 word2 word3 .*word99 word100"), "the answer has holes")
+      local text = table.concat(lines, " ")
+      for n = 1, 99 do
+        check(text:find(("word%d word%d "):format(n, n + 1)), "word %d is missing in\n%s", n, text)
+      end
     end,
   },
   {
@@ -239,6 +244,7 @@ return {
   },
   {
     "Neovim's own select is closed when its run ends",
+    modern = true,
     function(world)
       local editor = open_prompt(world)
       editor:type([[:Agentls ask CALL echo {"text": "no"}<CR>]])
@@ -257,9 +263,13 @@ return {
       editor:type([[:Agentls ask CALL add_resource {"name": "late.md"}<CR>]])
       answer(editor, "Tool said")
       editor:wait_note("test.*resource")
-      editor:type("i@test:test://docs/late")
-      popup(editor, "the new resource")
-      editor:type("<C-n><C-y>")
+      if harness.modern then
+        editor:type("i@test:test://docs/late")
+        popup(editor, "the new resource")
+        editor:type("<C-n><C-y>")
+      else
+        editor:type("i@test:test://docs/late<C-x><C-o>") -- the only one is taken at once
+      end
       editor:wait("the mention", [[return vim.api.nvim_get_current_line() == "@test:test://docs/late.md"]])
     end,
   },

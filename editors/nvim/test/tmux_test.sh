@@ -66,8 +66,8 @@ HOME=$dir XDG_CONFIG_HOME=$dir/config XDG_STATE_HOME=$dir/state XDG_DATA_HOME=$d
 
 item=' *(~ +)?world\.(txt|md) ' # in the popup
 wait_for start 'a\.agentls\.md'
-keys ':lua vim.wait(10000, function() return #vim.lsp.get_clients({ bufnr = 0 }) > 0 end) print("attached")'; key Enter
-wait_for attached '^attached'
+keys ':lua vim.wait(10000, server_ready) print("ready")'; key Enter
+wait_for ready '^ready'
 key i
 keys '## You'; key Enter; key Enter
 keys 'See @wor'
@@ -90,7 +90,7 @@ keys '2'; key Enter
 wait_for tool-answer '^Tool said: .*echo on the screen'
 keys 'GoSLOW'; key Escape
 keys ':Agentls send'; key Enter
-wait_for slow 'word10 '
+wait_for slow 'SLOW +running: .*word' 'word10$'
 keys ':Agentls cancel'; key Enter
 wait_for cancelled 'SLOW +cancelled'
 keys ':Agentls ask SAY in a window'; key Enter

@@ -7,11 +7,15 @@ local highlights = { failed = "DiagnosticVirtualTextError", waiting = "Diagnosti
 
 local words = { waiting = "waiting for you", completed = "done" }
 
+local last = 0 -- ids are never used again: a late end of a run must not touch the mark of the next
+local ended = {} ---@type table<integer, integer[]> by buffer, the marks of runs that have ended
+
 ---@param buf integer
 ---@param row integer from 0
 ---@return integer mark
 function M.new(buf, row)
-  return vim.api.nvim_buf_set_extmark(buf, space, row, 0, {})
+  last = last + 1
+  return vim.api.nvim_buf_set_extmark(buf, space, row, 0, { id = last })
 end
 
 ---@param buf integer
@@ -36,17 +40,29 @@ function M.show(buf, mark, run)
   })
 end
 
+---Lets a mark stand until the next sweep.
 ---@param buf integer
----@param mark? integer none: all of the buffer
+---@param mark integer
+function M.keep(buf, mark)
+  ended[buf] = ended[buf] or {}
+  table.insert(ended[buf], mark)
+end
+
+---@param buf integer
+---@param mark integer
 function M.clear(buf, mark)
-  if not vim.api.nvim_buf_is_valid(buf) then
-    return
-  end
-  if mark then
+  if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_del_extmark(buf, space, mark)
-  else
-    vim.api.nvim_buf_clear_namespace(buf, space, 0, -1)
   end
+end
+
+---Takes away the marks of runs that have ended.
+---@param buf integer
+function M.sweep(buf)
+  for _, mark in ipairs(ended[buf] or {}) do
+    M.clear(buf, mark)
+  end
+  ended[buf] = nil
 end
 
 ---The states that a buffer shows, for statuslines and tests.

@@ -8,7 +8,7 @@ local M = {}
 ---@param row integer from 0
 ---@return agentls.View
 local function view(buf, row)
-  mark.clear(buf) -- what an earlier run left
+  mark.sweep(buf)
   local at = mark.new(buf, row)
   return {
     buf = buf,
@@ -20,6 +20,7 @@ local function view(buf, row)
         mark.clear(buf, at) -- the answer stands there
       else
         mark.show(buf, at, run)
+        mark.keep(buf, at)
       end
     end,
   }
