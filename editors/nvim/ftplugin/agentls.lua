@@ -13,6 +13,7 @@ if vim.fn.has("nvim-0.11") == 1 then
   undo[#undo + 1] = "setlocal completeopt<"
 end
 
+vim.treesitter.language.register("markdown", "agentls")
 if pcall(vim.treesitter.start, 0, "markdown") then
   undo[#undo + 1] = "lua vim.treesitter.stop()"
 end

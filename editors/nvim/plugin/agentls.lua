@@ -27,8 +27,6 @@ map("x", "ask", ":Agentls ask<CR>", "ask about the selection")
 map("n", "send", "<Cmd>Agentls send<CR>", "send the prompt at the cursor")
 map("n", "cancel", "<Cmd>Agentls cancel<CR>", "cancel the newest run")
 
-vim.treesitter.language.register("markdown", "agentls")
-
 if vim.fn.has("nvim-0.11") == 1 then
   vim.lsp.enable("agentls")
 else

@@ -41,6 +41,13 @@ local function write(path, text)
   file:close()
 end
 
+---Writes a file of the project.
+---@param name string
+---@param text string
+function M.write(world, name, text)
+  write(world.project .. "/" .. name, text)
+end
+
 ---@param path string
 ---@return table[]
 local function read_log(path)

@@ -1,6 +1,6 @@
 // A provider that speaks OpenAI's chat completions on loopback. What it answers is told by words in the last user
 // message:
-//   CALL name {"json": …}   calls that tool (of any server), then answers `Tool said: <its result>`
+//   CALL name {"json": …}   says so, calls that tool (of any server), then answers `Tool said: <its result>`
 //   SLOW                    a word every 20 ms, ten on a line, for a minute
 //   SHOW                    answers with the first line of the resource blocks and of the attached document
 //   SAY …                   answers with the rest of the line
@@ -27,6 +27,7 @@ function* answer({ messages, tools = [] }) {
   if (call && last.role !== "tool") {
     const name = tools.map((tool) => tool.function.name).find((name) => name.endsWith("__" + call[1]));
     const index = 0;
+    yield { content: `Calling ${call[1]}.` };
     yield { tool_calls: [{ index, id: "call1", type: "function", function: { name: name ?? call[1], arguments: "" } }] };
     for (const part of call[2].match(/.{1,7}/g)) yield { tool_calls: [{ index, function: { arguments: part } }] };
   } else if (call) yield* words("Tool said: " + text(last));

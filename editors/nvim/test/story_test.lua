@@ -165,7 +165,10 @@ return {
       local editor = open_prompt(world)
       editor:lua([[choose("Allow once")]])
       editor:type([[:Agentls ask CALL echo {"text": "good day"}<CR>]])
-      answer(editor, "Tool said: .*echo good day")
+      equal(
+        answer(editor, "Tool said: .*echo good day"):gsub("Tool said: .*", ""),
+        '## You\n\nCALL echo {"text": "good day"}\n\n## Agent\n\nCalling echo.\n\n'
+      )
       equal(#world:received("tools/call"), 1, "calls")
       local question = editor:lua([[return questions[1] ]])
       equal(question.titles, { "Deny", "Allow once", "Allow for this session", "Always allow" })
@@ -312,6 +315,104 @@ return {
       answer(editor, "CALL sleep")
       editor:type(":Agentls cancel<CR>")
       editor:wait_note("nothing is running")
+    end,
+  },
+  {
+    "runs of several buffers: a cancel ends that of its buffer",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type("iSLOW<Esc>:Agentls send<CR>")
+      editor:wait("words", [[return vim.fn.search("word10$", "nw") > 0]])
+      editor:type(":edit b.agentls.md<CR>iSLOW too<Esc>:Agentls send<CR>")
+      editor:wait("words", [[return vim.fn.search("word10$", "nw") > 0]])
+      editor:type(":buffer a.agentls.md<CR>:Agentls cancel<CR>")
+      editor:wait("one run less", [[return #require("agentls.run").list() == 1]])
+      editor:type(":buffer b.agentls.md<CR>")
+      editor:wait("more words", [[return vim.fn.search("word100$", "nw") > 0]])
+      equal(editor:lua([[return require("agentls.mark").texts(vim.fn.bufnr("a.agentls.md"))]]), { "cancelled" })
+    end,
+  },
+  {
+    "a detached run streams, is shown to its end, and can be cancelled",
+    function(world)
+      world.options.detached = "always"
+      local editor = open_prompt(world)
+      editor:type(":Agentls ask SAY detached<CR>")
+      answer(editor, "## Agent\n\ndetached$")
+      idle(editor)
+      editor:type(":Agentls ask SLOW<CR>")
+      answer(editor, "word10\n")
+      editor:type(":Agentls cancel<CR>")
+      idle(editor)
+      harness.eventually("the provider sees it", function()
+        return world:hung_up()
+      end)
+    end,
+  },
+  {
+    "a provider that is not there: the run fails with a message",
+    function(world)
+      world.options.providers.test.baseURL = "http://127.0.0.1:9/v1"
+      local editor = open_prompt(world)
+      editor:type("ihello<Esc>:Agentls send<CR>")
+      editor:wait_note("agentls: .*127%.0%.0%.1:9")
+      idle(editor)
+      check(editor:lua([[return require("agentls.mark").texts(0)[1]:find("^failed: ") ~= nil]]), "no mark")
+    end,
+  },
+  {
+    "a project's server starts after its folder and it are trusted, and all of it is shown",
+    function(world)
+      local server = world.options.mcpServers.test
+      world.options.workspaceTrusted, world.options.mcpServers = nil, nil
+      harness.write(world, ".mcp.json", vim.json.encode({ mcpServers = { test = server } }))
+      local editor = world:edit({ files = { "a.agentls.md" } })
+      editor:lua([[choose()]])
+      local function question(n)
+        editor:wait("question " .. n, [[return #questions >= ...]], n)
+        return editor:lua([[return questions[...] ]], n)
+      end
+      equal(question(1).titles, { "Not now", "Trust folder" })
+      editor:lua([[answer_question("Trust folder")]])
+      equal(question(2).titles, { "Not now", "Trust and start" })
+      equal(question(2).prompt, "Trust test?")
+      local shown = editor:lua([[
+        return vim.iter(vim.api.nvim_list_wins()):map(function(win)
+          return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false), "\n")
+        end):join("\n")]])
+      check(shown:find("mcp.mjs", 1, true) and shown:find("command: ", 1, true), "what would start is not shown: %s", shown)
+      equal(#world:received("initialize"), 0, "starts before the answer")
+      editor:lua([[answer_question("Trust and start")]])
+      editor:wait_server()
+    end,
+  },
+  {
+    "a document that the server shows is the same server's",
+    function(world)
+      local editor = open_prompt(world)
+      local path = world.dir .. "/state/agentls/prompts/now.agentls.md"
+      editor:lua([[
+        local client = vim.lsp.get_clients({ name = "agentls" })[1]
+        vim.fn.mkdir(vim.fs.dirname(...), "p")
+        vim.fn.writefile({ "## You" }, (...))
+        local handler = client.handlers["window/showDocument"]
+        shown = handler(nil, { uri = vim.uri_from_fname(...), takeFocus = true }, { client_id = client.id })]], path)
+      editor:wait("the document", [[return vim.api.nvim_buf_get_name(0) == ... and shown.success]], path)
+      editor:wait("the client", [[return #vim.lsp.get_clients({ bufnr = 0, name = "agentls" }) == 1]])
+      equal(editor:lua([[return #vim.lsp.get_clients({ name = "agentls" })]]), 1, "clients")
+    end,
+  },
+  {
+    "prompt buffers look like Markdown",
+    function(world)
+      local editor = open_prompt(world)
+      check(editor:lua([[return vim.treesitter.highlighter.active[vim.api.nvim_get_current_buf()] ~= nil]]), "no tree-sitter")
+      editor:lua([[
+        vim.treesitter.start = function() error("no parser") end
+        vim.cmd.edit("b.agentls.md")]])
+      equal(editor:lua([[return { vim.bo.syntax, vim.b.current_syntax }]]), { "agentls", "agentls" })
+      editor:type("i## You<Esc>")
+      editor:wait("the heading's colour", [[return vim.fn.synIDattr(vim.fn.synID(1, 4, 1), "name"):find("^markdown") ~= nil]])
     end,
   },
   {

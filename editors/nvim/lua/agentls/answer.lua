@@ -66,7 +66,8 @@ end
 ---@param prompt string
 ---@return agentls.View
 local function view(buf, prompt)
-  local at, empty ---@type integer?, boolean
+  local at ---@type integer?
+  local gap, some = "\n\n", false -- what comes before the next piece, and whether there was one
   local function open()
     if at or not vim.api.nvim_buf_is_valid(buf) then
       return
@@ -74,7 +75,7 @@ local function view(buf, prompt)
     local lines = vim.api.nvim_buf_line_count(buf)
     local first = lines == 1 and vim.api.nvim_buf_get_lines(buf, 0, 1, false)[1] == ""
     append(buf, ("%s## You\n\n%s\n\n## Agent"):format(first and "" or "\n\n", prompt))
-    at, empty = mark.new(buf, vim.api.nvim_buf_line_count(buf) - 1), true
+    at = mark.new(buf, vim.api.nvim_buf_line_count(buf) - 1)
   end
   local function update(r)
     if r.status ~= "queued" or #run.list() == 1 then
@@ -87,17 +88,20 @@ local function view(buf, prompt)
   local function text(_, delta)
     if delta ~= "" then
       open()
-      append(buf, empty and "\n\n" .. delta or delta)
-      empty = false
+      append(buf, gap .. delta)
+      gap, some = "", true
     end
   end
   return {
     buf = buf,
     update = update,
     text = text,
+    pause = function()
+      gap = "\n\n"
+    end,
     finish = function(r, result)
       open()
-      if empty and result and result.text then
+      if not some and result and result.text then
         text(r, result.text) -- a server without run events
       end
       update(r)

@@ -5,7 +5,8 @@ local M = {}
 ---@field params agentls.ApproveParams
 ---@field client_id integer
 ---@field answer fun(result: agentls.ApproveResult) called once
----@field dropped boolean nobody waits for the answer any more
+---@field settled boolean it was called
+---@field close fun() takes the window with the details away
 ---@field blocking boolean vim.ui.select was called and has not returned: it waits for keys, as Neovim's own does
 
 ---@class agentls.Choice
@@ -86,7 +87,7 @@ local function details(params)
     for name, value in vim.spairs(arguments) do
       add(plain(name), value)
     end
-  elseif arguments and not (type(arguments) == "table" and next(arguments) == nil) then
+  elseif arguments and not vim.deep_equal(arguments, {}) then
     add("arguments", arguments)
   end
   return lines
@@ -101,7 +102,7 @@ local function title(params)
     return ("Trust %s?"):format(text), false
   end
   local arguments = known(params.arguments)
-  if arguments and next(arguments) ~= nil then
+  if arguments and not vim.deep_equal(arguments, {}) then
     text = text .. " " .. vim.json.encode(arguments)
   end
   local short = vim.fn.strcharpart(plain(text), 0, 120)
@@ -130,14 +131,16 @@ local function show_details(params)
   for _, line in ipairs(lines) do
     rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
   end
+  local height = math.min(rows, math.max(vim.o.lines - 10, 3))
   local win = vim.api.nvim_open_win(buf, false, {
     relative = "editor",
     row = 0,
     col = 1,
     width = width,
-    height = math.min(rows, math.max(vim.o.lines - 10, 3)),
+    height = height,
     border = "rounded",
     title = (" %s "):format(subject(params)),
+    footer = rows > height and (" %d more lines are not shown "):format(rows - height) or "",
     style = "minimal",
   })
   vim.wo[win].wrap = true
@@ -151,6 +154,8 @@ end
 
 local show_next
 
+local modes = { n = true, nt = true }
+
 -- A question must not catch keys that are meant for a text or a command line.
 local function wait_for_normal_mode()
   if polling then
@@ -160,52 +165,49 @@ local function wait_for_normal_mode()
   require("agentls.client").notify("a question waits for you; leave this mode to see it", vim.log.levels.INFO)
   local timer = assert(vim.uv.new_timer())
   timer:start(100, 100, vim.schedule_wrap(function()
-    if #queue == 0 or vim.api.nvim_get_mode().mode == "n" then
-      if polling then
-        polling = false
-        timer:stop()
-        timer:close()
-        show_next()
-      end
+    if polling and (#queue == 0 or modes[vim.api.nvim_get_mode().mode]) then
+      polling = false
+      timer:close()
+      show_next()
     end
   end))
 end
 
 ---@param question agentls.Question
----@param choice agentls.Choice?
-local function answered(question, choice)
-  if question.dropped then
-    question.answer(closed)
-    if choice and choice.decision ~= "deny" then
-      require("agentls.client").notify("the question was closed, nothing was allowed", vim.log.levels.INFO)
-    end
-  elseif choice then
-    question.answer({ decision = choice.decision })
-  else
-    question.answer({ decision = "deny", reason = "dismissed" })
+---@param result agentls.ApproveResult
+---@return boolean ok false: somebody was faster
+local function settle(question, result)
+  if question.settled then
+    return false
   end
+  question.settled = true
+  question.close()
+  question.answer(result)
+  if active == question then
+    active = nil
+    vim.schedule(show_next)
+  end
+  return true
 end
 
 function show_next()
   if active or #queue == 0 then
     return
   end
-  if vim.api.nvim_get_mode().mode ~= "n" then
+  if not modes[vim.api.nvim_get_mode().mode] then
     return wait_for_normal_mode()
   end
   local question = table.remove(queue, 1)
   active = question
   local prompt, whole = title(question.params)
-  local close = whole and function() end or show_details(question.params)
-  local done = false
+  if not whole then
+    question.close = show_details(question.params)
+  end
   local function on_choice(choice)
-    if done then
-      return
+    local result = choice and { decision = choice.decision } or { decision = "deny", reason = "dismissed" }
+    if not settle(question, result) and result.decision ~= "deny" then
+      require("agentls.client").notify("the question was closed, nothing was allowed", vim.log.levels.INFO)
     end
-    done, active = true, nil
-    close()
-    answered(question, choice)
-    vim.schedule(show_next)
   end
   question.blocking = true
   local ok, err = pcall(vim.ui.select, choices_of(question.params), {
@@ -224,19 +226,17 @@ function show_next()
   end
 end
 
----Forgets the questions that match: the server does not wait for them any more.
+---Closes the questions that match: the server does not wait for them any more.
 ---@param matches fun(question: agentls.Question): boolean
 function M.drop(matches)
+  local dropped = vim.tbl_filter(matches, vim.list_extend({ active }, queue))
   queue = vim.tbl_filter(function(question)
-    if matches(question) then
-      question.answer(closed)
-      return false
-    end
-    return true
+    return not matches(question)
   end, queue)
-  if active and matches(active) then
-    active.dropped = true
-    if active.blocking and vim.api.nvim_get_mode().mode == "c" then
+  for _, question in ipairs(dropped) do
+    local shown = question.blocking and not question.settled
+    settle(question, closed)
+    if shown and vim.api.nvim_get_mode().mode == "c" then
       vim.api.nvim_input("<Esc>")
     end
   end
@@ -263,8 +263,9 @@ function M.on_request(_, params, ctx)
   table.insert(queue, {
     params = params,
     client_id = ctx.client_id,
-    dropped = false,
+    settled = false,
     blocking = false,
+    close = function() end,
     answer = function(result)
       vim.schedule(function()
         assert(coroutine.resume(co, result))

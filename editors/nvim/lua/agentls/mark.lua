@@ -3,7 +3,11 @@ local M = {}
 
 local space = vim.api.nvim_create_namespace("agentls")
 
-local highlights = { failed = "DiagnosticVirtualTextError", waiting = "DiagnosticVirtualTextWarn" }
+local highlights = {
+  failed = "DiagnosticVirtualTextError",
+  stopped = "DiagnosticVirtualTextWarn",
+  waiting = "DiagnosticVirtualTextWarn",
+}
 
 local words = { waiting = "waiting for you", completed = "done" }
 
@@ -30,7 +34,7 @@ function M.show(buf, mark, run)
     return
   end
   local text = words[run.status] or run.status
-  if run.note ~= "" and (run.status == "running" or run.status == "failed") then
+  if run.note ~= "" and (run.status == "running" or run.status == "failed" or run.status == "stopped") then
     text = text .. ": " .. vim.fn.strcharpart(run.note, 0, 100)
   end
   vim.api.nvim_buf_set_extmark(buf, space, row, 0, {

@@ -20,6 +20,7 @@ local M = {}
 ---@field buf integer
 ---@field update fun(run: agentls.Run) its state changed
 ---@field text? fun(run: agentls.Run, delta: string) a piece of the answer
+---@field pause? fun() a tool is called: what was said is a paragraph of its own
 ---@field finish fun(run: agentls.Run, result: agentls.RunResult?) it has ended; not nil: with a result
 
 local runs = {} ---@type agentls.Run[] the newest last
@@ -34,7 +35,7 @@ end
 ---@param run agentls.Run
 ---@param status agentls.Status
 ---@param result? agentls.RunResult
----@param note? string why it failed
+---@param note? string why it failed or was stopped
 local function finish(run, status, result, note)
   for i, known in ipairs(runs) do
     if known == run then
@@ -65,7 +66,7 @@ local function answered(run, err, result)
     run.detached, run.status = true, result.status
     return run.view.update(run)
   end
-  finish(run, result.status, result)
+  finish(run, result.status, result, result.status == "stopped" and result.stopReason or nil)
 end
 
 -- Neovim drops the answer of a cancelled request, but tells when the request is over.
@@ -172,12 +173,14 @@ function M.on_event(_, event, ctx)
     end
     return
   end
-  if event.kind == "approval" then
+  if event.kind == "approval" and event.approval then
     on_approval(run, event.approval)
   end
   run.status = event.kind == "queued" and "queued" or run.questions > 0 and "waiting" or "running"
   if event.kind == "text" and run.view.text then
     run.view.text(run, event.delta or "")
+  elseif event.kind == "toolCall" and run.view.pause then
+    run.view.pause()
   end
   run.view.update(run)
 end
