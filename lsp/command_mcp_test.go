@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -258,6 +259,16 @@ func TestProjectServerWaitsForTrust(t *testing.T) {
 	}
 	if len(log.Entries(t)) == 0 {
 		t.Error("the trusted server was not started")
+	}
+	// Both answers are remembered: nothing is asked the next time.
+	w.Close()
+	if _, err := w.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	again := newWorld(t, setup{dir: filepath.Dir(w.root), llm: agenttest.NewLLM(t), options: obj{"workspaceTrusted": false}})
+	again.awaitStatus("evil", mcp.StatusReady)
+	if n := len(again.Requests("window/showMessageRequest")); n > 0 {
+		t.Errorf("%d questions about what was trusted before", n)
 	}
 }
 

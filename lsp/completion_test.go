@@ -2,9 +2,12 @@ package lsp
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
+	"agentls/lsp/lsptest"
 	"agentls/mcp"
 )
 
@@ -65,32 +68,32 @@ func TestItemsByEditor(t *testing.T) {
 	check := func(client, version, text string, c mcp.Candidate, wantText, wantFilter string) {
 		t.Helper()
 		s := &Server{docs: newDocuments(nil), peer: peer{name: client, version: version}}
-		item, ok := s.mentionEdit(text, strings.IndexByte(text, '@'), len(text)).item(c, 7)
-		if !ok {
+		list := s.mentionEdit(text, strings.IndexByte(text, '@'), len(text)).list([]mcp.Candidate{{Insert: "no\nline"}, c, {Insert: "no\nline"}}, true)
+		var all struct {
+			IsIncomplete bool
+			Items        []struct {
+				FilterText, SortText string
+				TextEdit             struct {
+					NewText string
+					Range   struct{ Start, End struct{ Character int } }
+				}
+			}
+		}
+		if err := json.Unmarshal(list, &all); err != nil || !all.IsIncomplete {
+			t.Fatalf("%v: %s", err, list)
+		}
+		if len(all.Items) == 0 {
 			if wantText != "" {
 				t.Errorf("%s %q: no item", client, text)
 			}
 			return
 		}
-		var got struct {
-			FilterText, SortText string
-			TextEdit             struct {
-				NewText string
-				Range   struct{ Start, End struct{ Character int } }
-			}
-		}
-		raw, err := codec{}.Marshal(&item)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(raw, &got); err != nil {
-			t.Fatal(err)
-		}
+		got := all.Items[0]
 		r := got.TextEdit.Range
 		if after := text[:r.Start.Character] + got.TextEdit.NewText + text[r.End.Character:]; after != wantText {
 			t.Errorf("%s: %q becomes %q, want %q", client, text, after, wantText)
 		}
-		if got.FilterText != wantFilter || got.SortText != "0007" {
+		if got.FilterText != wantFilter || got.SortText != "0000" {
 			t.Errorf("%s: filterText %q sortText %q, want %q", client, got.FilterText, got.SortText, wantFilter)
 		}
 	}
@@ -110,6 +113,65 @@ func TestItemsByEditor(t *testing.T) {
 	check("Neovim", "v0.9.5", "@git:git://", plain, "@git:git://log/main", "log/main")
 	check("Eglot", "1", "@x:lo", plain, "", "")
 	check("", "", "@", resource("a\nb", "@git:a\nb"), "", "")
+}
+
+// The whole way, with the embedded server's resources.
+func TestCompletion(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"README.md", "read me too.txt"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte("# Hello\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, _ := served(t, testOptions(t), nil)
+	e.Initialize(lsptest.Init{Root: root})
+	type item struct {
+		Label, FilterText string
+		TextEdit          lsptest.TextEdit
+		LabelDetails      struct{ Description string }
+		Documentation     struct{ Kind, Value string }
+		Data              json.RawMessage
+	}
+	complete := func(uri, text string) (items []item, null bool) {
+		t.Helper()
+		e.Edit(uri, lsptest.TextEdit{NewText: text})
+		raw := e.Call("textDocument/completion", map[string]any{"textDocument": map[string]any{"uri": uri}, "position": lsptest.End(text)})
+		var list *struct{ Items []item }
+		if err := json.Unmarshal(raw, &list); err != nil {
+			t.Fatalf("%v: %s", err, raw)
+		}
+		if list == nil {
+			return nil, true
+		}
+		return list.Items, false
+	}
+	prompt := lsptest.FileURI(filepath.Join(root, "a.agentls.md"))
+	e.Open(prompt, "markdown", "")
+	var items []item
+	e.Await("README.md among the items", func() bool {
+		items, _ = complete(prompt, "## You\nsee @workspace:file://READ")
+		return len(items) > 0 && strings.Contains(items[0].TextEdit.NewText, "README.md")
+	})
+	got := items[0]
+	if got.TextEdit.NewText != "@workspace:file://README.md" || got.FilterText != got.TextEdit.NewText || *got.TextEdit.Range != (lsptest.Range{Start: lsptest.Position{Line: 1, Character: 4}, End: lsptest.Position{Line: 1, Character: 26}}) {
+		t.Errorf("%+v", got)
+	}
+	var resolved item
+	if err := json.Unmarshal(e.Call("completionItem/resolve", map[string]any{"label": "x", "data": got.Data, "own": 5}), &resolved); err != nil {
+		t.Fatal(err)
+	}
+	if resolved.Label != "x" || !strings.Contains(resolved.Documentation.Value, "file://README.md") {
+		t.Errorf("resolved: %+v", resolved)
+	}
+	if _, null := complete(prompt, "mail me@wo"); !null {
+		t.Error("an address is completed")
+	}
+	other := lsptest.FileURI(filepath.Join(root, "b.md"))
+	e.Open(other, "markdown", "")
+	if _, null := complete(other, "see @workspace:"); !null {
+		t.Error("a document that is no prompt buffer is completed")
+	}
+	e.Shutdown()
 }
 
 func BenchmarkMentionAt(b *testing.B) {

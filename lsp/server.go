@@ -19,6 +19,9 @@ import (
 	"agentls/mcp/workspace"
 )
 
+// ProtocolVersion is the version of LSP that is served.
+const ProtocolVersion = protocol.Version
+
 // Options is what a [Server] needs.
 type Options struct {
 	Version  string

@@ -104,6 +104,10 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	if q.s.peer.trusted || q.folder.trusted {
 		return true
 	}
+	if q.remembered() {
+		q.trust()
+		return true
+	}
 	if q.folder.asked && !again {
 		return false
 	}
@@ -112,9 +116,30 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	if err != nil || !yes(a) {
 		return false
 	}
+	for _, folder := range q.s.folders() {
+		if err := q.s.o.Manager.RememberFolder(folder); err != nil {
+			q.s.o.Log.Error("the trust in a folder cannot be kept", "folder", folder, "err", err)
+		}
+	}
+	q.trust()
+	return true
+}
+
+// remembered reports whether a person trusted all the folders before.
+func (q *questions) remembered() bool {
+	folders := q.s.folders()
+	for _, folder := range folders {
+		if !q.s.o.Manager.FolderTrusted(folder) {
+			return false
+		}
+	}
+	return len(folders) > 0
+}
+
+// trust puts the trust in the folder into force. The turn is held.
+func (q *questions) trust() {
 	q.folder.trusted = true
 	q.s.o.Manager.TrustFolder(true)
-	return true
 }
 
 func (q *questions) folderQuestion() *question {

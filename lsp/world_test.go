@@ -36,17 +36,22 @@ type world struct {
 type gatedWriter struct {
 	io.Writer
 	reading *sync.RWMutex
+	tap     func([]byte) // sees what is written; nil: nobody does
 }
 
 func (g *gatedWriter) Write(p []byte) (int, error) {
 	g.reading.RLock()
 	defer g.reading.RUnlock()
+	if g.tap != nil {
+		g.tap(p)
+	}
 	return g.Writer.Write(p)
 }
 
 // setup is what a world is made of. The zero value is a trusted folder, a
 // stock client, and the model given to newWorld.
 type setup struct {
+	dir     string // holds the folder and the state; "": a new one
 	llm     agent.LLM
 	init    lsptest.Init
 	options map[string]any             // initializationOptions beside workspaceTrusted
@@ -54,12 +59,16 @@ type setup struct {
 	files   map[string]string          // of the folder
 	answers map[string]lsptest.Answer  // to the server's requests, from the first on
 	before  func(*Server)              // sees the server before it serves
+	tap     func([]byte)               // sees what the server writes
 	refuse  error                      // what NewLLM says
 }
 
 func newWorld(t testing.TB, u setup) *world {
 	t.Helper()
-	dir := t.TempDir()
+	dir := u.dir
+	if dir == "" {
+		dir = t.TempDir()
+	}
 	w := &world{t: t, root: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state")}
 	w.write("README.md", "# Hello\n")
 	for name, text := range u.files {
@@ -89,7 +98,7 @@ func newWorld(t testing.TB, u setup) *world {
 		manager.Close()
 	})
 	w.Editor = lsptest.New(t, func(ctx context.Context, in io.Reader, out io.Writer) (int, error) {
-		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading})
+		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading, u.tap})
 	}) // its own cleanup comes first
 	for method, answer := range u.answers {
 		w.On(method, answer)

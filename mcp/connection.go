@@ -144,6 +144,19 @@ func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(cont
 	return ex.result, nil
 }
 
+// guarded turns a panic over a server's input into an error: for calls on
+// goroutines of our own.
+func guarded(call func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) (err error) {
+		defer func() {
+			if r := recover(); r != nil {
+				err = fmt.Errorf("internal error: %v", r)
+			}
+		}()
+		return call(ctx)
+	}
+}
+
 // listMethod is one of the list requests.
 type listMethod struct {
 	name string // the method

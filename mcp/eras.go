@@ -9,6 +9,10 @@ import (
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
+// ProtocolVersions are the versions of MCP that can be negotiated, the newest
+// first.
+const ProtocolVersions = "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
+
 // eras remembers, as long as we run, which servers speak only the protocol of
 // 2026-07-28 and later.
 type eras struct {
@@ -92,6 +96,7 @@ func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
 	}
 	c := &connection{carrier: under, modern: modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
 		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1)}
+	s.dialed = c
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end
 	c.link = &link{Interface: under.transport, modern: modern, room: under.room, panics: s.panicked,
 		notify: func(n mcpgo.JSONRPCNotification) { s.notified(c, n) },

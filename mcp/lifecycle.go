@@ -189,20 +189,27 @@ func (s *session) serve(ctx context.Context, c *connection) (asked bool) {
 		case <-c.inbox.wake:
 		case <-timer.C:
 		case <-c.lost:
-			s.lose(c)
+			if ctx.Err() == nil {
+				s.lose(c)
+				return false
+			}
+			s.close(c, StatusStopped, context.Cause(ctx))
 			return false
 		case <-s.again:
-			s.update(func() { s.status, s.conn = StatusStarting, nil })
-			s.cache.setOffline(true)
-			c.end(errRestarted)
+			s.close(c, StatusStarting, errRestarted)
 			return true
 		case <-ctx.Done():
-			s.update(func() { s.conn = nil })
-			s.cache.setOffline(true)
-			c.end(context.Cause(ctx))
+			s.close(c, StatusStopped, context.Cause(ctx))
 			return false
 		}
 	}
+}
+
+// close ends a connection on our side.
+func (s *session) close(c *connection, next Status, cause error) {
+	s.update(func() { s.status, s.conn = next, nil })
+	s.cache.setOffline(true)
+	c.end(cause)
 }
 
 // lose notes that the connection ended by itself.

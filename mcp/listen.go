@@ -68,7 +68,7 @@ func (c *connection) listenOnce(ackTimeout time.Duration, heard func()) (again b
 	ended := make(chan error, 1)
 	go func() { // ends with ctx; awaited below
 		ex := &exchange{}
-		_, err := c.askWithin(ctx, ex, func(ctx context.Context) error { return c.client.Listen(ctx, filter) })
+		_, err := c.askWithin(ctx, ex, guarded(func(ctx context.Context) error { return c.client.Listen(ctx, filter) }))
 		ended <- err
 	}()
 	stop := func() {

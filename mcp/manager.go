@@ -1,3 +1,8 @@
+// Package mcp connects to MCP servers, keeps what they offer and routes calls
+// to them. A [Manager] owns one session for each configured server; a session
+// owns the connections that come and go, each on a child process or on the
+// server embedded in this one. It is the only importer of mcp-go, whose client
+// carries the protocol; wire.go mends what it does wrong.
 package mcp
 
 import (
@@ -82,6 +87,7 @@ func newManager(o Options, t timing) *Manager {
 	if o.State != nil {
 		s := newSession(&m.hub, ServerConfig{Name: workspaceName, Source: "built in", Protocol: "legacy"})
 		s.carry = s.carryWorkspace
+		s.trusted.Store(true)
 		m.sessions[workspaceName] = s
 		m.reorder()
 		s.start(m.ctx, &m.wg, nil)
@@ -210,6 +216,15 @@ func (m *Manager) ListResources(ctx context.Context, server string) (ResourceLis
 	return s.listResources(ctx)
 }
 
+// ListPrompts is ListResources for prompts.
+func (m *Manager) ListPrompts(ctx context.Context, server string) ([]Prompt, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, err
+	}
+	return s.listPrompts(ctx)
+}
+
 // Read reads a resource. A body that is cached and fresh is not fetched again.
 // URIs are sent byte for byte. A missing one gives ErrUnknownResource.
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
@@ -246,30 +261,6 @@ func (m *Manager) Restart(server string) (ServerInfo, error) {
 	info := s.info()
 	info.Status, info.Error = StatusStarting, ""
 	return info, nil
-}
-
-// Trust stores the user's word about a project server and starts or stops it.
-// A non-empty fingerprint that is no longer the file's gives ErrFingerprint.
-func (m *Manager) Trust(server string, trust bool, fingerprint string) (ServerInfo, error) {
-	s, err := m.find(server)
-	switch {
-	case err != nil:
-		return ServerInfo{}, err
-	case fingerprint != "" && fingerprint != s.cfg.Fingerprint:
-		return s.info(), fmt.Errorf("%w: %q", ErrFingerprint, server)
-	case !s.cfg.Project:
-		return s.info(), nil
-	case trust && !m.folderTrusted():
-		return s.info(), fmt.Errorf("%w: trust the folder of %q first", ErrUntrustedFolder, server)
-	}
-	if err := m.trust.set(s.cfg, trust); err != nil {
-		return s.info(), fmt.Errorf("cannot remember the trust in %q: %w", server, err)
-	}
-	m.admit()
-	if s, err = m.find(server); err != nil {
-		return ServerInfo{}, err
-	}
-	return s.info(), nil
 }
 
 // snapshots returns what completion needs, "workspace" first, the rest by

@@ -120,7 +120,7 @@ func lookCommand(command string, env []string) (string, error) {
 func (p *process) run(f *frames) {
 	p.wg.Go(p.in.run) // ends when stdin is closed
 	p.wg.Go(func() {  // ends at the end of stdout, which wait enforces
-		_ = f.copyTo(p.outEnd)
+		p.copyOut(f)
 		_ = p.outEnd.Close()
 		close(p.ended)
 		_, _ = io.Copy(io.Discard, p.stdout)
@@ -130,6 +130,16 @@ func (p *process) run(f *frames) {
 		_, _ = io.Copy(&p.tail, p.stderr)
 	})
 	go p.wait() // ends with the child; close waits for it
+}
+
+// copyOut passes messages on until stdout ends; a panic over them ends it too.
+func (p *process) copyOut(f *frames) {
+	defer func() {
+		if r := recover(); r != nil {
+			f.problem(fmt.Sprintf("internal error: %v", r))
+		}
+	}()
+	_ = f.copyTo(p.outEnd)
 }
 
 // wait waits for the child, ends its group and, after drainGrace, its pipes.

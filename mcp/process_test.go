@@ -19,52 +19,6 @@ import (
 	"agentls/mcp/mcptest"
 )
 
-// alive reports whether a process is there and no zombie.
-func alive(pid int) bool {
-	if pid <= 0 || syscall.Kill(pid, 0) != nil {
-		return false
-	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return !errors.Is(err, os.ErrNotExist)
-	}
-	_, rest, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(rest, "Z")
-}
-
-func pids(t testing.TB, log mcptest.Log) []int {
-	t.Helper()
-	var out []int
-	for _, e := range log.Entries(t) {
-		switch e.Event {
-		case "start":
-			out = append(out, e.PID)
-		case "grandchild":
-			out = append(out, e.Child)
-		}
-	}
-	return out
-}
-
-func gone(t testing.TB, log mcptest.Log) {
-	t.Helper()
-	all := pids(t, log)
-	if len(all) == 0 {
-		t.Fatal("nothing was started")
-	}
-	eventually(t, "every process is gone", func() bool { return !slices.ContainsFunc(all, alive) })
-}
-
-// within fails when f takes longer; the bound is far over what it takes.
-func within(t testing.TB, d time.Duration, what string, f func()) {
-	t.Helper()
-	start := time.Now()
-	f()
-	if took := time.Since(start); took > d {
-		t.Errorf("%s took %v", what, took.Round(time.Millisecond))
-	}
-}
-
 func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
 	// MoonshotAI/kimi-code#2109, and the same with a grandchild that holds
 	// stdout.

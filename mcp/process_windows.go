@@ -14,8 +14,8 @@ import (
 // closed, which happens also when this process is killed: no reaper is needed.
 type group struct{ job windows.Handle }
 
-// startGroup starts cmd suspended in a job of its own, so that what it starts
-// in turn ends with it.
+// startGroup puts cmd into a job of its own, so that what it starts in turn
+// ends with it.
 func startGroup(cmd *exec.Cmd) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 func (s *session) refresh(c *connection, k listKind) {
 	var err error
 	what := ""
+	c.inbox.clean(k) // the list is about to be asked for
 	switch k {
 	case listTools:
 		what, err = "tools", s.refreshTools(c.ctx, c)
@@ -131,6 +132,20 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 	list := s.cache.list()
 	list.Stale = list.Stale || err != nil
 	return list, err
+}
+
+// listPrompts returns the prompts, fetched anew where they are stale.
+func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
+	c, err := s.use(ctx)
+	s.mu.Lock()
+	fresh := s.hasPrompts && !s.promptsOld
+	s.mu.Unlock()
+	if err == nil && !fresh {
+		err = s.refreshPrompts(ctx, c)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.prompts), err
 }
 
 // read returns a resource's contents, from the cache where they are fresh.

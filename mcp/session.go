@@ -2,12 +2,11 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"agentls/mcp/workspace"
@@ -63,6 +62,9 @@ type session struct {
 	wake  chan struct{}           // capacity 1: start now, if it is not running
 	again chan struct{}           // capacity 1: end the connection and start anew
 	fetch chan struct{}           // capacity 1: held while the resources are fetched
+
+	dialed  *connection // the last one; of run's goroutine
+	trusted atomic.Bool // may run, as far as trust goes
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at each change below
@@ -120,8 +122,9 @@ func (s *session) start(ctx context.Context, wg *sync.WaitGroup, after <-chan st
 			if after != nil {
 				<-after
 			}
-			s.guard(ctx, s.run)
-			s.update(func() { s.status, s.err = StatusStopped, "" })
+			if s.guard(ctx, s.run) {
+				s.update(func() { s.status, s.err = StatusStopped, "" })
+			}
 		})
 	})
 }
@@ -152,15 +155,22 @@ var (
 	errRestarted = errors.New("the server was restarted")
 )
 
-// guard keeps a panic over a server's input from ending the process.
-func (s *session) guard(ctx context.Context, f func(context.Context)) {
+// guard keeps a panic over a server's input from ending the process, and
+// reports whether there was none.
+func (s *session) guard(ctx context.Context, f func(context.Context)) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			s.panicked("server", r)
-			s.fail(fmt.Errorf("internal error: %v", r))
+			err := fmt.Errorf("internal error: %v", r)
+			if s.dialed != nil {
+				s.dialed.end(err)
+			}
+			s.update(func() { s.conn, s.final = nil, true })
+			s.fail(err)
 		}
 	}()
 	f(ctx)
+	return true
 }
 
 func (s *session) panicked(where string, r any) {
@@ -192,46 +202,6 @@ func (s *session) restart() bool {
 	return true
 }
 
-// use returns the ready connection. It starts a failed server once, and waits
-// a little for one that is being started.
-func (s *session) use(ctx context.Context) (*connection, error) {
-	patience := time.NewTimer(s.timing.use)
-	defer patience.Stop()
-	poked := false
-	for {
-		s.mu.Lock()
-		status, text, final, conn, changed := s.status, s.err, s.final, s.conn, s.changed
-		s.mu.Unlock()
-		switch status {
-		case StatusReady:
-			return conn, nil
-		case StatusStarting, StatusRestarting:
-		case StatusFailed:
-			if poked || final {
-				return nil, s.notReady(status, text)
-			}
-			poked = true
-			s.poke(s.wake)
-		default:
-			return nil, s.notReady(status, text)
-		}
-		select {
-		case <-changed:
-		case <-patience.C:
-			return nil, s.notReady(status, text)
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-func (s *session) notReady(status Status, text string) error {
-	if text != "" {
-		return fmt.Errorf("%w: %q is %s: %s", ErrNotReady, s.cfg.Name, status, text)
-	}
-	return fmt.Errorf("%w: %q is %s", ErrNotReady, s.cfg.Name, status)
-}
-
 // problem reports something odd that was mended or dropped.
 func (s *session) problem(text string) {
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventProblem, Text: s.secrets.Redact(text)})
@@ -245,7 +215,7 @@ func (s *session) info() ServerInfo {
 	i := describe(s.cfg, s.secrets)
 	i.Mention = s.cache.snap.Load().mention
 	i.Status, i.Error = s.status, s.err
-	i.Trusted = !s.cfg.Project || s.status != StatusUntrusted
+	i.Trusted = s.trusted.Load()
 	count := func(has bool, n int) *int {
 		if !has {
 			return nil
@@ -255,57 +225,4 @@ func (s *session) info() ServerInfo {
 	i.Tools, i.Prompts = count(s.hasTools, len(s.tools)), count(s.hasPrompts, len(s.prompts))
 	i.Resources = count(list.Fetched, len(list.Resources))
 	return i
-}
-
-// settle waits until no refresh that a notification asked for is pending.
-func (s *session) settle(ctx context.Context) {
-	for {
-		s.mu.Lock()
-		c, changed := s.conn, s.changed
-		s.mu.Unlock()
-		if c == nil || !c.inbox.pending() {
-			return
-		}
-		c.inbox.hasten()
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// started waits until the session is not starting, and reports whether.
-func (s *session) started(ctx context.Context) bool {
-	for {
-		s.mu.Lock()
-		status, changed := s.status, s.changed
-		s.mu.Unlock()
-		if status != StatusStarting {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-// callTool calls a tool that the server has.
-func (s *session) callTool(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
-	c, err := s.use(ctx)
-	if err != nil {
-		return ToolResult{}, err
-	}
-	s.mu.Lock()
-	known := slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == tool })
-	s.mu.Unlock()
-	if !known {
-		return ToolResult{}, fmt.Errorf("%w: %q of server %q", ErrUnknownTool, tool, s.cfg.Name)
-	}
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	return c.callTool(ctx, tool, args, progress)
 }

@@ -239,3 +239,21 @@ func TestServersWithoutWhatTheyAdvertiseAreUsable(t *testing.T) {
 		}
 	}
 }
+
+func TestServerThatKeepsEndingIsGivenUp(t *testing.T) {
+	log := mcptest.NewLog(t)
+	tm := fast()
+	tm.tries = 3
+	h := newHouse(t, Options{}, tm)
+	// It gets ready each time, and ends directly after.
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{ExitOn: []string{"prompts/list"}, Log: string(log)})})
+	if e := h.await("fake", EventFailed); !strings.Contains(e.Err, "keeps ending") || !strings.Contains(e.Err, "exit status 3") {
+		t.Errorf("%+v", e)
+	}
+	if n := len(log.Events(t, "start")); n != 4 {
+		t.Errorf("started %d times, want once and 3 tries", n)
+	}
+	if i := h.status("fake"); i.Status != StatusFailed {
+		t.Errorf("%+v", i)
+	}
+}

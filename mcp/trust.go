@@ -17,9 +17,9 @@ import (
 // refused and kept.
 const trustVersion = 1
 
-// trustStore remembers which project servers the user lets start, by the
-// fingerprint of all that was shown (CONTRACT §8). Several processes share the
-// file.
+// trustStore remembers which folders the user trusts, and which project
+// servers may start, by the fingerprint of all that was shown (CONTRACT §2 and
+// §8). Several processes share the file.
 type trustStore struct {
 	file string
 }
@@ -27,6 +27,7 @@ type trustStore struct {
 type trustFile struct {
 	Version int                   `json:"version"`
 	Servers map[string]trustEntry `json:"servers"` // by fingerprint
+	Folders map[string]time.Time  `json:"folders"` // by absolute path: since when
 }
 
 // trustEntry is for a person who reads the file; nothing depends on it.
@@ -41,7 +42,7 @@ var errNewerTrust = errors.New("was written by a newer version of agentls; it is
 
 // load reads the file; one that is not there trusts nobody.
 func (t trustStore) load() (trustFile, error) {
-	f := trustFile{Version: trustVersion, Servers: map[string]trustEntry{}}
+	f := trustFile{Version: trustVersion, Servers: map[string]trustEntry{}, Folders: map[string]time.Time{}}
 	if t.file == "" {
 		return f, nil
 	}
@@ -62,6 +63,9 @@ func (t trustStore) load() (trustFile, error) {
 	if got.Servers != nil {
 		f.Servers = got.Servers
 	}
+	if got.Folders != nil {
+		f.Folders = got.Folders
+	}
 	return f, nil
 }
 
@@ -75,13 +79,31 @@ func (t trustStore) trusted(fingerprint string) (bool, error) {
 	return ok, nil
 }
 
-// set stores the user's word.
+// set stores the user's word about a server.
 func (t trustStore) set(c ServerConfig, trust bool) error {
-	if t.file == "" {
-		return errors.New("there is no file to remember trust in")
-	}
 	if c.Fingerprint == "" {
 		return fmt.Errorf("server %q has no fingerprint to trust", c.Name)
+	}
+	return t.change(func(f *trustFile) {
+		if trust {
+			f.Servers[c.Fingerprint] = trustEntry{Name: c.Name, Source: c.Source, Folder: c.Folder, Time: now()}
+		} else {
+			delete(f.Servers, c.Fingerprint)
+		}
+	})
+}
+
+// setFolder stores that the user trusts a folder.
+func (t trustStore) setFolder(path string) error {
+	return t.change(func(f *trustFile) { f.Folders[path] = now() })
+}
+
+func now() time.Time { return time.Now().UTC().Truncate(time.Second) }
+
+// change rewrites the file under its lock.
+func (t trustStore) change(f func(*trustFile)) error {
+	if t.file == "" {
+		return errors.New("there is no file to remember trust in")
 	}
 	if err := os.MkdirAll(filepath.Dir(t.file), 0o700); err != nil {
 		return err
@@ -93,16 +115,12 @@ func (t trustStore) set(c ServerConfig, trust bool) error {
 		return fmt.Errorf("%s is locked by another process: %w", t.file, err)
 	}
 	defer func() { _ = lock.Unlock() }()
-	f, err := t.load()
+	file, err := t.load()
 	if err != nil {
 		return err
 	}
-	if trust {
-		f.Servers[c.Fingerprint] = trustEntry{Name: c.Name, Source: c.Source, Folder: c.Folder, Time: time.Now().UTC().Truncate(time.Second)}
-	} else {
-		delete(f.Servers, c.Fingerprint)
-	}
-	return t.write(f)
+	f(&file)
+	return t.write(file)
 }
 
 // write replaces the file as a whole, so that no reader sees half of it.

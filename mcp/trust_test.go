@@ -204,3 +204,20 @@ func TestTrustFileIsSafeWithSeveralWriters(t *testing.T) {
 		t.Errorf("%s %v", data, err)
 	}
 }
+
+func TestTrustedFoldersAreRemembered(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "state", "trust.json")
+	m := &Manager{trust: trustStore{file}}
+	if m.FolderTrusted("/a") {
+		t.Error("trusted before anybody was asked")
+	}
+	if err := m.RememberFolder("/a"); err != nil {
+		t.Fatal(err)
+	}
+	if !m.FolderTrusted("/a") || m.FolderTrusted("/a/b") || m.FolderTrusted("/") {
+		t.Error("trust is bound to just the folder")
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+}

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"strings"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // callCost is what each tool call counts beside its text against the limit.

@@ -18,7 +18,7 @@ import (
 //
 // It reads when it is read, so that a chunk waits for nobody.
 type body struct {
-	ctx    context.Context // of the try; its cause tells why a read failed
+	ctx    context.Context //nolint:containedctx // of the try, whose life the body shares; its cause tells why a read failed
 	cancel context.CancelCauseFunc
 	resp   *http.Response // for its status and headers
 	raw    io.ReadCloser
@@ -35,7 +35,7 @@ type body struct {
 }
 
 func newBody(ctx context.Context, cancel context.CancelCauseFunc, resp *http.Response, id *idle, l *LLM) *body {
-	src := &idleReader{r: resp.Body, idle: id}
+	src := &idleReader{r: resp.Body, idle: id, left: l.limits.stream}
 	return &body{
 		ctx: ctx, cancel: cancel, resp: resp, raw: resp.Body, src: src, events: newEvents(src, l.limits.event),
 		norm: normaliser{slots: newSlots()}, fail: l.failures, limits: l.limits,
@@ -91,8 +91,6 @@ func (b *body) step() {
 	switch {
 	case err != nil:
 		b.end(err)
-	case b.src.n > b.limits.stream:
-		b.err = b.fail.provider("%s sent more than %d MiB for one answer of model %q: it was cut off", b.fail.host, b.limits.stream>>20, b.fail.model)
 	case isDone(ev.data):
 		b.done()
 	default:
@@ -147,6 +145,8 @@ func (b *body) end(err error) {
 		b.err = b.fail.early()
 	case errors.Is(err, errEventSize):
 		b.err = b.fail.provider("%s sent an event over %d MiB for model %q: it was cut off", b.fail.host, b.limits.event>>20, b.fail.model)
+	case errors.Is(err, errStreamSize):
+		b.err = b.fail.provider("%s sent more than %d MiB for one answer of model %q: it was cut off", b.fail.host, b.limits.stream>>20, b.fail.model)
 	case idle:
 		b.err = b.fail.idle()
 	default:

@@ -8,10 +8,10 @@ import (
 	"net/http"
 	"time"
 
-	"agentls/agent"
-
 	"github.com/cenkalti/backoff/v5"
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // The bounds of trying again. A provider that asks for a longer wait than
@@ -76,7 +76,7 @@ func (c *call) try(ctx context.Context, header http.Header, plain []byte) (*http
 // for and what it said, where it did.
 func (c *call) send(ctx context.Context, header http.Header, plain []byte) (*http.Response, time.Duration, *refusal, error) {
 	l := c.llm
-	sent, err := amend(plain, c.history, l.o, c.tried)
+	sent, err := amend(plain, c.history, l, c.tried)
 	if err != nil {
 		return nil, 0, nil, l.failures.config("the request for model %q at %s cannot be written (%v): check the provider's extraBody", l.o.Model, l.url.Host, err)
 	}
@@ -118,7 +118,7 @@ func (l *LLM) do(req *http.Request, id *idle) (*http.Response, error) {
 
 // readError reads and closes the body of a response that is no success.
 func (l *LLM) readError(resp *http.Response, id *idle) *apiError {
-	data, _ := io.ReadAll(io.LimitReader(&idleReader{r: resp.Body, idle: id}, l.limits.failed)) // what came is better than nothing
+	data, _ := io.ReadAll(&idleReader{r: resp.Body, idle: id, left: l.limits.failed}) // what came is better than nothing
 	_ = resp.Body.Close()
 	e := parseAPIError(data)
 	if resp.StatusCode < 400 {

@@ -73,6 +73,7 @@ type rawCall struct {
 	Index    json.RawMessage `json:"index"`
 	ID       json.RawMessage `json:"id"`
 	Function rawFunction     `json:"function"`
+	Extra    json.RawMessage `json:"extra_content"`
 }
 
 type rawFunction struct {

@@ -1,18 +1,22 @@
 package openai
 
-import "regexp"
+import (
+	"regexp"
+	"strings"
+)
 
-// concessions are the parts of a request that some providers refuse. One is
+// concessions are what some providers refuse in a request, or ask for. One is
 // made when the provider names it in a refusal, and kept for the calls to come
 // once it helped.
 type concessions struct {
 	noUsage  bool // no stream_options
 	noNull   bool // "" in place of null content beside tool calls
 	noImages bool // a line of text in place of an image
+	thoughts bool // reasoning_content with each message of the model
 }
 
 func (c concessions) or(d concessions) concessions {
-	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages}
+	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages, c.thoughts || d.thoughts}
 }
 
 // refusal is an HTTP status of 300 and above with what the provider said, in
@@ -32,6 +36,8 @@ var (
 func (c *call) concede(r *refusal) bool {
 	client := r.status == 400 || r.status == 422
 	switch {
+	case client && !c.tried.thoughts && strings.Contains(r.text, "reasoning_content"):
+		c.tried.thoughts = true
 	case client && !c.tried.noUsage && namesUsage.MatchString(r.text):
 		c.tried.noUsage = true
 	case (client || r.status == 404 || r.status == 500) && !c.tried.noImages && c.hasImages() && namesImages.MatchString(r.text):

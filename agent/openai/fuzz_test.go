@@ -12,9 +12,9 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 func addRecordings(f *testing.F) {

@@ -26,17 +26,23 @@ func newIdle(limit time.Duration, cancel context.CancelCauseFunc) *idle {
 func (i *idle) start() { i.timer.Reset(i.limit) }
 func (i *idle) stop()  { i.timer.Stop() }
 
-// idleReader reads under the watch of idle and counts.
+// errStreamSize ends an answer that has no end.
+var errStreamSize = errors.New("answer too large")
+
+// idleReader reads under the watch of idle, left bytes at most.
 type idleReader struct {
 	r    io.Reader
 	idle *idle
-	n    int64
+	left int64
 }
 
 func (r *idleReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, errStreamSize
+	}
 	r.idle.start()
 	n, err := r.r.Read(p)
 	r.idle.stop()
-	r.n += int64(n)
+	r.left -= int64(n)
 	return n, err
 }

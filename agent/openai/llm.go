@@ -17,10 +17,10 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sashabaranov/go-openai"
+
 	"agentls/agent"
 	"agentls/mcp"
-
-	"github.com/sashabaranov/go-openai"
 )
 
 // Options says which model of which provider, and how to reach it.
@@ -55,6 +55,8 @@ type LLM struct {
 	failures failures
 	limits   limits
 
+	thoughts *thoughts
+
 	mu      sync.Mutex
 	learned concessions // what this provider was found not to take
 }
@@ -79,7 +81,7 @@ func New(o Options) (*LLM, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &LLM{o: o, url: u, client: newHTTPClient(), failures: f, limits: defaultLimits()}, nil
+	return &LLM{o: o, url: u, client: newHTTPClient(), failures: f, limits: defaultLimits(), thoughts: newThoughts()}, nil
 }
 
 // Close closes the connections that no completion uses. The LLM can still be
@@ -96,37 +98,40 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 		return agent.Response{}, l.failures.config("no model is set for %s: set the provider's model", l.url.Host)
 	}
 	a := answer{limit: l.limits.answer}
-	err := l.stream(ctx, req, &a, on)
+	marks, err := l.stream(ctx, req, &a, on)
 	switch {
 	case err == nil:
-		return a.response(), nil
+		r := a.response()
+		l.thoughts.keep(r, marks)
+		return r, nil
 	case ctx.Err() != nil:
 		return a.partial(), context.Cause(ctx)
 	}
 	return a.partial(), l.failures.wrap(err)
 }
 
-// stream makes the call and reads its answer into a.
-func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) error {
+// stream makes the call and reads its answer into a. It gives the marks that
+// the provider put on its tool calls.
+func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) ([]json.RawMessage, error) {
 	c := &call{llm: l, history: messages(req.Messages), tried: l.concessions()}
 	cfg := openai.DefaultConfig(l.o.APIKey)
 	cfg.BaseURL = l.url.String() // for go-openai only; call.Do sets the URL
 	cfg.HTTPClient = c
 	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, translate(req))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { _ = s.Close() }() // it drains; nothing is left to be told
 	for {
 		chunk, err := s.Recv()
 		if err != nil {
 			if c.body.finished() {
-				return nil
+				return c.body.norm.slots.marks(), nil
 			}
-			return err
+			return nil, err
 		}
 		if !a.add(chunk, on) {
-			return l.failures.provider("%s sent an answer of model %q over %d MiB: it was cut off", l.url.Host, l.o.Model, a.limit>>20)
+			return nil, l.failures.provider("%s sent an answer of model %q over %d MiB: it was cut off", l.url.Host, l.o.Model, a.limit>>20)
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"agentls/agent"
-
 	"go.uber.org/goleak"
+
+	"agentls/agent"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,17 +95,6 @@ func providerError(t testing.TB, err error) *agent.ProviderError {
 		t.Fatalf("error %v (%T), want a ProviderError", err, err)
 	}
 	return pe
-}
-
-// eventually waits until f is true.
-func eventually(t testing.TB, within time.Duration, what string, f func() bool) {
-	t.Helper()
-	for end := time.Now().Add(within); !f(); {
-		if time.Now().After(end) {
-			t.Fatalf("not within %s: %s", within, what)
-		}
-		time.Sleep(time.Millisecond)
-	}
 }
 
 func TestNewRefusesBadBaseURLs(t *testing.T) {

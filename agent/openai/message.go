@@ -5,9 +5,9 @@ import (
 	"regexp"
 	"strings"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // noText stands where a tool gave nothing: half the providers refuse a tool
@@ -90,10 +90,10 @@ func sentArguments(args string) string {
 	return string(out)
 }
 
-// writeMessages writes the history, each message with a content. Assistants
-// that only call tools get null, as OpenAI writes it, or "" where that is
-// refused.
-func writeMessages(list []openai.ChatCompletionMessage, c concessions) (json.RawMessage, error) {
+// writeMessages writes the history. Each message gets what go-openai leaves
+// out: a content, the reasoning where the provider asks for it, and the marks
+// that the provider put on its calls.
+func writeMessages(list []openai.ChatCompletionMessage, c concessions, t *thoughts) (json.RawMessage, error) {
 	out := []byte{'['}
 	for i, m := range list {
 		if i > 0 {
@@ -102,20 +102,59 @@ func writeMessages(list []openai.ChatCompletionMessage, c concessions) (json.Raw
 		if len(m.MultiContent) > 0 && c.noImages {
 			m.Content, m.MultiContent = withoutImages(m.MultiContent), nil
 		}
+		more, err := missing(&m, c, t)
+		if err != nil {
+			return nil, err
+		}
 		raw, err := m.MarshalJSON()
 		if err != nil {
 			return nil, err
 		}
-		if m.Content == "" && len(m.MultiContent) == 0 { // go-openai leaves the key out
-			content := `{"content":"",`
-			if len(m.ToolCalls) > 0 && !c.noNull {
-				content = `{"content":null,`
-			}
-			out, raw = append(out, content...), raw[1:] // a role follows in any case
-		}
-		out = append(out, raw...)
+		out = append(append(append(out, '{'), more...), raw[1:]...) // a role follows in any case
 	}
 	return append(out, ']'), nil
+}
+
+// missing writes fields that go-openai has no way to write, each with a comma
+// behind it. It takes the calls out of m when it writes them. The content of
+// an assistant that only calls tools is null, as OpenAI writes it, or "" where
+// that is refused.
+func missing(m *openai.ChatCompletionMessage, c concessions, t *thoughts) (out []byte, err error) {
+	if m.Content == "" && len(m.MultiContent) == 0 {
+		if len(m.ToolCalls) > 0 && !c.noNull {
+			out = append(out, `"content":null,`...)
+		} else {
+			out = append(out, `"content":"",`...)
+		}
+	}
+	if m.Role != openai.ChatMessageRoleAssistant {
+		return out, nil
+	}
+	reasoning, marks := t.about(m.ToolCalls)
+	if c.thoughts {
+		raw, err := json.Marshal(reasoning)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, `"reasoning_content":`...), raw...), ',')
+	}
+	if marks == nil {
+		return out, nil
+	}
+	type marked struct {
+		openai.ToolCall
+		Extra json.RawMessage `json:"extra_content,omitempty"`
+	}
+	calls := make([]marked, len(m.ToolCalls))
+	for i := range calls {
+		calls[i] = marked{m.ToolCalls[i], marks[i]}
+	}
+	raw, err := json.Marshal(calls)
+	if err != nil {
+		return nil, err
+	}
+	m.ToolCalls = nil
+	return append(append(append(out, `"tool_calls":`...), raw...), ','), nil
 }
 
 func withoutImages(parts []openai.ChatMessagePart) string {

@@ -34,7 +34,7 @@ func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	if resp.StatusCode >= 300 {
 		return nil, l.failures.status(resp.StatusCode, l.readError(resp, id))
 	}
-	data, err := io.ReadAll(io.LimitReader(&idleReader{r: resp.Body, idle: id}, int64(l.limits.event)))
+	data, err := io.ReadAll(&idleReader{r: resp.Body, idle: id, left: int64(l.limits.event)})
 	_ = resp.Body.Close()
 	switch names, ok := modelNames(data); {
 	case err != nil:

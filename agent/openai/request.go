@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"agentls/agent"
-
 	"github.com/sashabaranov/go-openai"
+
+	"agentls/agent"
 )
 
 // standIn is the model that go-openai gets to see: it refuses tools and
@@ -52,23 +52,23 @@ func schema(raw json.RawMessage) json.RawMessage {
 // amend puts into the body what go-openai cannot say: the model's true name,
 // messages that all have a content, the provider's extra fields; and it leaves
 // out what this provider was found not to take.
-func amend(plain []byte, history []openai.ChatCompletionMessage, o Options, c concessions) ([]byte, error) {
+func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c concessions) ([]byte, error) {
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &body); err != nil {
 		return nil, err
 	}
-	model, err := json.Marshal(o.Model)
+	model, err := json.Marshal(l.o.Model)
 	if err != nil {
 		return nil, err
 	}
 	body["model"] = model
-	if body["messages"], err = writeMessages(history, c); err != nil {
+	if body["messages"], err = writeMessages(history, c, l.thoughts); err != nil {
 		return nil, err
 	}
 	if c.noUsage {
 		delete(body, "stream_options")
 	}
-	for k, v := range o.ExtraBody {
+	for k, v := range l.o.ExtraBody {
 		switch {
 		case k == "messages" || k == "stream":
 		case !given(v):

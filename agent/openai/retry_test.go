@@ -18,7 +18,7 @@ import (
 // script is a provider without sockets, for tests under a fake clock. It
 // answers the nth request, from 1, and notes when each came.
 type script struct {
-	answer func(n int) *http.Response
+	answer func(n int) *canned
 	start  time.Time
 	came   []time.Duration
 }
@@ -26,12 +26,14 @@ type script struct {
 func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	_ = r.Body.Close()
 	s.came = append(s.came, time.Since(s.start))
-	resp := s.answer(len(s.came))
-	if resp == nil {
+	c := s.answer(len(s.came))
+	if c == nil {
 		return nil, errors.New("connection reset by peer")
 	}
-	resp.Request = r
-	return resp, nil
+	return &http.Response{
+		StatusCode: c.status, Status: strconv.Itoa(c.status), Header: c.header,
+		Body: io.NopCloser(strings.NewReader(c.body)), Request: r,
+	}, nil
 }
 
 func (s *script) llm(t *testing.T) *LLM {
@@ -43,22 +45,29 @@ func (s *script) llm(t *testing.T) *LLM {
 	return l
 }
 
-func reply(status int, body string, header ...string) *http.Response {
+// canned is a response of a script; nil: a connection that breaks.
+type canned struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func reply(status int, body string, header ...string) *canned {
 	h := http.Header{"Content-Type": {"text/event-stream"}}
 	for i := 0; i < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	return &http.Response{StatusCode: status, Status: strconv.Itoa(status), Header: h, Body: io.NopCloser(strings.NewReader(body))}
+	return &canned{status, h, body}
 }
 
 const wholeAnswer = "data: " + hello + "\n\ndata: " + there + "\n\ndata: [DONE]\n\n"
 
 func TestRetries(t *testing.T) {
-	always := func(status int, header ...string) func(int) *http.Response {
-		return func(int) *http.Response { return reply(status, `{"error":"no"}`, header...) }
+	always := func(status int, header ...string) func(int) *canned {
+		return func(int) *canned { return reply(status, `{"error":"no"}`, header...) }
 	}
-	then := func(fails int, status int, header ...string) func(int) *http.Response {
-		return func(n int) *http.Response {
+	then := func(fails int, status int, header ...string) func(int) *canned {
+		return func(n int) *canned {
 			if n > fails {
 				return reply(200, wholeAnswer)
 			}
@@ -71,7 +80,7 @@ func TestRetries(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		answer func(n int) *http.Response
+		answer func(n int) *canned
 		tries  int
 		exact  []time.Duration // when each try came; nil: back-off
 		kind   agent.ErrorKind
@@ -88,25 +97,25 @@ func TestRetries(t *testing.T) {
 		{name: "408", answer: then(1, 408), tries: 2},
 		{name: "409", answer: then(1, 409), tries: 2},
 		{name: "529", answer: then(1, 529), tries: 2},
-		{name: "reset", tries: 3, answer: func(n int) *http.Response {
+		{name: "reset", tries: 3, answer: func(n int) *canned {
 			if n < 3 {
 				return nil
 			}
 			return reply(200, wholeAnswer)
 		}},
-		{name: "broken off before the first chunk", tries: 2, answer: func(n int) *http.Response {
+		{name: "broken off before the first chunk", tries: 2, answer: func(n int) *canned {
 			if n < 2 {
 				return reply(200, ": waiting\n\ndata: {\"choices\":[{\"delta\":{\"role\":\"assistant\"}}]}\n\n")
 			}
 			return reply(200, wholeAnswer)
 		}},
-		{name: "error of a stream before the first chunk", tries: 2, answer: func(n int) *http.Response {
+		{name: "error of a stream before the first chunk", tries: 2, answer: func(n int) *canned {
 			if n < 2 {
 				return reply(200, `data: {"error":{"code":429,"message":"slow down"}}`+"\n\n")
 			}
 			return reply(200, wholeAnswer)
 		}},
-		{name: "Gemini", tries: 2, exact: []time.Duration{0, 34 * time.Second}, answer: func(n int) *http.Response {
+		{name: "Gemini", tries: 2, exact: []time.Duration{0, 34 * time.Second}, answer: func(n int) *canned {
 			if n < 2 {
 				return reply(429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34s"}]}}]`)
 			}
@@ -117,14 +126,14 @@ func TestRetries(t *testing.T) {
 		{name: "a minute", answer: always(429, "Retry-After", "25"), tries: 3, kind: agent.KindRateLimit, says: "25s"},
 		{name: "too long a wait is told at once", answer: always(429, "Retry-After", "3600"), tries: 1, kind: agent.KindRateLimit, says: "asks to wait 1h0m0s"},
 		{name: "too late a date is told at once", answer: always(429, "Retry-After", date(2*time.Hour)), tries: 1, kind: agent.KindRateLimit, says: "asks to wait 2h0m0s"},
-		{name: "no quota", tries: 1, kind: agent.KindRateLimit, says: "billing", answer: func(int) *http.Response {
+		{name: "no quota", tries: 1, kind: agent.KindRateLimit, says: "billing", answer: func(int) *canned {
 			return reply(429, `{"error":{"message":"You exceeded your current quota, please check your plan and billing details.","type":"insufficient_quota","code":"insufficient_quota"}}`)
 		}},
 		{name: "400", answer: always(400), tries: 1, kind: agent.KindProvider, says: "400: no"},
 		{name: "401", answer: always(401), tries: 1, kind: agent.KindAuth, says: "apiKey"},
 		{name: "404", answer: always(404), tries: 1, kind: agent.KindConfig, says: "baseURL"},
 		{name: "501", answer: always(501), tries: 1, kind: agent.KindProvider, says: "501"},
-		{name: "never after the first chunk", tries: 1, kind: agent.KindNetwork, says: "broke off", answer: func(int) *http.Response { return reply(200, "data: "+hello+"\n\n") }},
+		{name: "never after the first chunk", tries: 1, kind: agent.KindNetwork, says: "broke off", answer: func(int) *canned { return reply(200, "data: "+hello+"\n\n") }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ func newSlots() slots { return slots{byIndex: map[int]int{}, byID: map[string]in
 type slot struct {
 	id, name string
 	args     []byte
+	mark     json.RawMessage // the provider's own, to be sent back
 }
 
 // call returns the delta under a number of its own; none when it says nothing.
@@ -38,7 +39,19 @@ func (s *slots) call(raw rawCall) []wireCall {
 	if id != "" {
 		s.byID[id] = at
 	}
+	if given(raw.Extra) && len(raw.Extra) <= maxExtra {
+		s.calls[at].mark = raw.Extra
+	}
 	return []wireCall{s.calls[at].take(at, id, name, args)}
+}
+
+// marks are those of the calls, in order.
+func (s *slots) marks() []json.RawMessage {
+	out := make([]json.RawMessage, len(s.calls))
+	for i := range s.calls {
+		out[i] = s.calls[i].mark
+	}
+	return out
 }
 
 // find returns the call that a delta goes on with, or -1.

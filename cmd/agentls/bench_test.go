@@ -88,9 +88,9 @@ func (s *benchServer) command(ctx context.Context, name string, arg, result any)
 }
 
 // fakeServer is the configuration of one fake MCP server.
-func fakeServer(o mcptest.Options) map[string]any {
-	c := mcptest.Command(o)
-	return map[string]any{"command": c.Command, "args": c.Args, "env": c.Env}
+func fakeServer(tb testing.TB, o mcptest.Options) map[string]any {
+	command, args, env := mcptest.Command(tb, o)
+	return map[string]any{"command": command, "args": args, "env": env}
 }
 
 // quantile of durations, in microseconds.
@@ -106,7 +106,7 @@ func BenchmarkInitialize(b *testing.B) {
 	binary := buildBinary(b)
 	servers := map[string]any{}
 	for i := range 10 {
-		servers[fmt.Sprint("s", i)] = fakeServer(mcptest.Options{Silent: i < 3})
+		servers[fmt.Sprint("s", i)] = fakeServer(b, mcptest.Options{Silent: i < 3})
 	}
 	measure := func(options map[string]any) time.Duration {
 		start := time.Now()
@@ -133,7 +133,7 @@ func BenchmarkCompletion(b *testing.B) {
 	const text = "see @fake:file://doc1"
 	s := startBench(b, nil, buildBinary(b))
 	defer s.stop()
-	s.open(b, map[string]any{"mcpServers": map[string]any{"fake": fakeServer(mcptest.Options{Resources: 1000})}})
+	s.open(b, map[string]any{"mcpServers": map[string]any{"fake": fakeServer(b, mcptest.Options{Resources: new(1000)})}})
 	awaitResources(b, s, 1000)
 	s.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file:///b/a.agentls.md", "languageId": "agentls", "version": 1, "text": text}})
 	ask := map[string]any{"textDocument": map[string]string{"uri": "file:///b/a.agentls.md"}, "position": map[string]int{"line": 0, "character": len(text)}}

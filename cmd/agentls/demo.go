@@ -281,7 +281,7 @@ func (s *demoStory) notification(ctx context.Context) error {
 		return err
 	}
 	return s.client.await(ctx, before, "no message came", func(m message) bool {
-		return m.Method == "window/showMessage" && strings.Contains(string(m.Params), "workspace")
+		return m.Method == "window/showMessage" && strings.Contains(string(m.Params), "harvest.md")
 	})
 }
 

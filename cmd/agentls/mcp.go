@@ -37,7 +37,7 @@ func mcpCommand(p program) *cobra.Command {
 				for _, problem := range cfg.Problems {
 					fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
 				}
-				return f(&shell{ctx: c.Context(), parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
+				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
 			},
 		})
 	}
@@ -54,6 +54,7 @@ func mcpCommand(p program) *cobra.Command {
 // shell is one `agentls mcp …` command at work.
 type shell struct {
 	ctx     context.Context // of the command
+	folder  string
 	parts   *parts
 	out     io.Writer
 	host    *terminal
@@ -261,6 +262,9 @@ func (s *shell) trust(name string) error {
 		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
 			return s.fail("not trusted")
 		}
+	}
+	if err := s.parts.manager.RememberFolder(s.folder); err != nil {
+		return s.fail("the folder's trust cannot be stored: %v", err)
 	}
 	s.parts.manager.TrustFolder(true)
 	info, err := s.parts.manager.Trust(name, true, cfg.Fingerprint)

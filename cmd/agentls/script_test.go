@@ -39,8 +39,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("PROVIDER", provider.URL+"/v1")
 			// The fake server is given as JSON, to stand in a configuration.
-			fake := mcptest.Command(mcptest.Options{})
-			b, err := json.Marshal(map[string]any{"command": fake.Command, "args": fake.Args, "env": fake.Env})
+			b, err := json.Marshal(fakeServer(t, mcptest.Options{}))
 			e.Setenv("FAKE", string(b))
 			e.Setenv("D", "$") // for a dollar that expand leaves
 			return err

@@ -1,0 +1,82 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// use returns the ready connection. It starts a failed server once, and waits
+// a little for one that is being started.
+func (s *session) use(ctx context.Context) (*connection, error) {
+	patience := time.NewTimer(s.timing.use)
+	defer patience.Stop()
+	poked := false
+	for {
+		s.mu.Lock()
+		status, text, final, conn, changed := s.status, s.err, s.final, s.conn, s.changed
+		s.mu.Unlock()
+		switch status {
+		case StatusReady:
+			return conn, nil
+		case StatusStarting, StatusRestarting:
+		case StatusFailed:
+			if poked || final {
+				return nil, s.notReady(status, text)
+			}
+			poked = true
+			s.poke(s.wake)
+		default:
+			return nil, s.notReady(status, text)
+		}
+		select {
+		case <-changed:
+		case <-patience.C:
+			return nil, s.notReady(status, text)
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+func (s *session) notReady(status Status, text string) error {
+	if text != "" {
+		return fmt.Errorf("%w: %q is %s: %s", ErrNotReady, s.cfg.Name, status, text)
+	}
+	return fmt.Errorf("%w: %q is %s", ErrNotReady, s.cfg.Name, status)
+}
+
+// settle waits until no refresh that a notification asked for is pending.
+func (s *session) settle(ctx context.Context) {
+	for {
+		s.mu.Lock()
+		c, changed := s.conn, s.changed
+		s.mu.Unlock()
+		if c == nil || !c.inbox.pending() {
+			return
+		}
+		c.inbox.hasten()
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// started waits until the session is not starting, and reports whether.
+func (s *session) started(ctx context.Context) bool {
+	for {
+		s.mu.Lock()
+		status, changed := s.status, s.changed
+		s.mu.Unlock()
+		if status != StatusStarting {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
