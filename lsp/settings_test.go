@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -94,10 +95,10 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 	if p.URI != lsptest.FileURI(file) || len(p.Diagnostics) != 2 || p.Diagnostics[0].Range.Start.Line+p.Diagnostics[1].Range.Start.Line != 3 {
 		t.Errorf("%+v", p)
 	}
-	log := string(e.AwaitNotification("window/logMessage", 1)) + string(e.AwaitNotification("window/logMessage", 2))
-	if !strings.Contains(log, "notifications") || !strings.Contains(log, "limts") || !strings.Contains(log, "config.json") {
-		t.Errorf("log %s", log)
-	}
+	e.Await("both problems in the log", func() bool {
+		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
+		return strings.Contains(log, "config.json: notifications: ") && strings.Contains(log, "config.json: limts: ")
+	})
 
 	write("{}")
 	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
