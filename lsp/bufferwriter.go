@@ -2,7 +2,10 @@ package lsp
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -144,9 +147,8 @@ func (b *bufferWriter) end(o outcome) {
 	if !b.followed() {
 		text += "\n\n## You\n"
 	}
-	b.put(text)
-	if b.err != nil {
-		b.complain()
+	if b.put(text); b.err != nil && o.err == nil {
+		b.rescue(text)
 	}
 }
 
@@ -200,18 +202,30 @@ func (b *bufferWriter) put(text string) {
 	}
 }
 
-// complain tells the user where the answer is.
-func (b *bufferWriter) complain() {
-	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; it is in the result of the command")
+// rescue puts what could not be written into the answer document, and says
+// where it is.
+func (b *bufferWriter) rescue(text string) {
+	file, err := b.x.s.keepAnswer(b.x.session, text)
+	where := "it is in " + file
+	if err != nil {
+		b.x.s.o.Log.Error("an answer cannot be kept", "file", file, "err", err)
+		where = "it is in the session, ask for it again"
+	}
+	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; "+where)
 }
 
-// alive reports whether the turn that the point belongs to still holds text
-// before it.
-func (p *point) alive() bool {
-	for _, t := range turns(p.at.text) {
-		if t.start <= p.offset && p.offset <= t.end {
-			return strings.TrimSpace(p.at.text[t.start:p.offset]) != ""
-		}
+// keepAnswer appends to <state>/answers/<session>.agentls.md and returns its
+// path.
+func (s *Server) keepAnswer(session, text string) (file string, err error) {
+	dir := filepath.Join(s.o.StateDir, "answers")
+	file = filepath.Join(dir, session+".agentls.md")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return file, err
 	}
-	return false
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return file, err
+	}
+	_, err = f.WriteString(text)
+	return file, errors.Join(err, f.Close())
 }

@@ -58,6 +58,17 @@ func (p *point) follow() error {
 	return nil
 }
 
+// alive reports whether the turn that the point belongs to still holds text
+// before it.
+func (p *point) alive() bool {
+	for _, t := range turns(p.at.text) {
+		if t.start <= p.offset && p.offset <= t.end {
+			return strings.TrimSpace(p.at.text[t.start:p.offset]) != ""
+		}
+	}
+	return false
+}
+
 // move gives the offset in now of the place that was at offset in old. The two
 // differ in one stretch between their common beginning and their common end; a
 // place inside it is lost. What was put in at the place itself comes after it.

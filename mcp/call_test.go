@@ -32,13 +32,14 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 					t.Errorf("%v", err)
 				}
 			})
-			told := log.AwaitMethod(t, 1, "notifications/cancelled")
+			log.AwaitMethod(t, 1, "notifications/cancelled")
 			// anthropics/claude-code#47724: the server lives on.
 			pid := pids(t, log)[0]
 			if got := h.mustCall("fake", "echo", args{"text": "next"}); got != "next" {
 				t.Errorf("%q", got)
 			}
-			if told = log.Method(t, "notifications/cancelled"); len(told) != 1 {
+			told := log.Method(t, "notifications/cancelled")
+			if len(told) != 1 {
 				t.Fatalf("told %d times", len(told))
 			}
 			var p struct {

@@ -105,7 +105,7 @@ func (s *session) startUp(ctx context.Context) (*connection, error) {
 	}
 	if c.modern {
 		heard := make(chan struct{})
-		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) })
+		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) }) //nolint:contextcheck // it ends with the connection
 		select {
 		case <-heard:
 		case <-ctx.Done():

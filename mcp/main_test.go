@@ -3,9 +3,9 @@ package mcp
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"agentls/mcp/mcptest"
+
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {

@@ -174,8 +174,10 @@ func TestHugeAnswersAreBounded(t *testing.T) {
 
 func TestStderrFloodIsDrained(t *testing.T) {
 	h := newHouse(t, Options{}, fast())
-	h.Configure([]ServerConfig{{Name: "loud", Type: "stdio", Command: "sh",
-		Args: []string{"-c", `i=0; while [ $i -lt 3000 ]; do echo "line $i 0123456789012345678901234567890123456789" >&2; i=$((i+1)); done; printf 'the end' >&2; exit 4`}}})
+	h.Configure([]ServerConfig{{
+		Name: "loud", Type: "stdio", Command: "sh",
+		Args: []string{"-c", `i=0; while [ $i -lt 3000 ]; do echo "line $i 0123456789012345678901234567890123456789" >&2; i=$((i+1)); done; printf 'the end' >&2; exit 4`},
+	}})
 	e := h.await("loud", EventFailed)
 	if !strings.Contains(e.Err, "exit status 4") || !strings.Contains(e.Err, "line 2999") || !strings.HasSuffix(e.Err, "the end") || len(e.Err) > 3000 {
 		t.Errorf("%s", e.Err)
@@ -221,8 +223,10 @@ func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
 		t.Helper()
 		c := ServerConfig{Env: map[string]string{"MINE": "1"}}
 		change(&c)
-		got := childEnv([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
-			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x"}, c)
+		got := childEnv([]string{
+			"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
+			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x",
+		}, c)
 		for _, w := range want {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: %s is missing: %q", name, w, got)

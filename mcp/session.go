@@ -37,8 +37,10 @@ type timing struct {
 }
 
 func defaultTiming() timing {
-	return timing{backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
-		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second}
+	return timing{
+		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
+		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second,
+	}
 }
 
 // session is one configured server for as long as its configuration stands:
@@ -90,8 +92,10 @@ func newSession(h *hub, cfg ServerConfig) *session {
 	if cfg.StartupTimeout <= 0 {
 		cfg.StartupTimeout = DefaultStartupTimeout
 	}
-	s := &session{hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
-		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{})}
+	s := &session{
+		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
+		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
 	s.carry = s.carryProcess
 	s.fetch = make(chan struct{}, 1)
 	return s

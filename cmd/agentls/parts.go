@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
+	"sync"
 
 	"agentls/agent"
 	"agentls/agent/config"
@@ -25,6 +27,10 @@ type parts struct {
 	manager *mcp.Manager
 	audit   *agent.Audit
 	agent   *agent.Agent
+
+	mu       sync.Mutex
+	provider config.Provider // what llm is of
+	llm      *openai.LLM     // kept for its connections and what it learned
 }
 
 func newParts(p program) *parts {
@@ -56,6 +62,9 @@ func newParts(p program) *parts {
 // close ends every child and waits for what still runs.
 func (p *parts) close() {
 	p.agent.Close()
+	if p.llm != nil {
+		p.llm.Close()
+	}
 	p.manager.Close()
 	_ = p.logFile.Close()
 }
@@ -77,7 +86,20 @@ func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
 	if c.Name == config.Offline {
 		return offline.New(), nil
 	}
-	return openaiLLM(p, c)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.llm != nil && reflect.DeepEqual(p.provider, c) {
+		return p.llm, nil
+	}
+	llm, err := openaiLLM(p, c)
+	if err != nil {
+		return nil, err
+	}
+	if p.llm != nil {
+		p.llm.Close()
+	}
+	p.provider, p.llm = c, llm
+	return llm, nil
 }
 
 func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
