@@ -60,7 +60,7 @@ func (e *Editor) InitializeParams(params any) json.RawMessage {
 		e.t.Fatalf("initialize answered %.200s: %v", result, err)
 	}
 	e.mu.Lock()
-	e.utf8, e.result = r.Capabilities.PositionEncoding == "utf-8", result
+	e.utf8 = r.Capabilities.PositionEncoding == "utf-8"
 	e.mu.Unlock()
 	e.Notify("initialized", map[string]any{})
 	return result
