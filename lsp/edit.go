@@ -45,11 +45,14 @@ func (p *point) follow() error {
 		return errClosed
 	}
 	if d.text != p.at.text {
-		offset, ok := move(p.at.text, d.text, p.offset)
+		offset, ok := 0, false
+		if !p.lost {
+			offset, ok = move(p.at.text, d.text, p.offset)
+		}
 		if !ok && strings.Count(d.text, p.near) == 1 {
 			offset, ok = strings.Index(d.text, p.near)+len(p.near), true
 		}
-		p.offset, p.lost = offset, p.lost || !ok
+		p.offset, p.lost = offset, !ok // what was undone is found again
 	}
 	p.at = d
 	if p.lost {

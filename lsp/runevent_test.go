@@ -102,7 +102,7 @@ func TestStockClientGetsNoEvents(t *testing.T) {
 // What a client that does not read has not taken is merged, and all of it is
 // there when it reads again.
 func TestDeltasMergeWhileTheClientIsBehind(t *testing.T) {
-	const n = 20000
+	const n = 5000
 	deltas := make([]string, n)
 	for i := range deltas {
 		deltas[i] = "0123456789"
