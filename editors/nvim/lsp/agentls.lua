@@ -15,6 +15,7 @@ return {
     on_dir(require("agentls.client").root(buf))
   end,
   capabilities = { experimental = { agentls = { runEvents = true, approvals = true } } },
+  flags = { debounce_text_changes = 50 }, -- the server waits for the didChange of each of its edits
   before_init = lazy("agentls.client", "before_init"),
   on_init = lazy("agentls.client", "on_init"),
   on_exit = lazy("agentls.client", "on_exit"),
