@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -37,17 +36,23 @@ type progress struct {
 	last   time.Time // of the last report
 	ending func()    // ends the making of the token and waits for it
 
-	step  int
-	tool  string // that runs, or is being decided
-	needs bool   // a question is open
-	tail  []byte // of the text
-	cut   bool   // the tail begins inside a word
+	queued bool // runs of the session are before it
+	step   int
+	tool   string // that runs, or is being decided
+	needs  bool   // a question is open
+	tail   []byte // of the text
+	cut    bool   // the tail begins inside a word
 }
 
 // begin opens the progress, or starts to make its token known; that takes a
 // round trip, which the run does not wait for.
 func (p *progress) begin(x *run) {
 	p.ending = func() {}
+	select {
+	case <-x.turn:
+	default:
+		p.queued = true
+	}
 	switch {
 	case p.token == nil:
 	case !p.create:
@@ -81,7 +86,11 @@ func (p *progress) opened(ok bool) {
 		return
 	}
 	p.open = true
-	p.send(protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true), Message: new(cmp.Or(p.message(), "queued"))})
+	begin := protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true)}
+	if text := p.message(); text != "" {
+		begin.Message = &text
+	}
+	p.send(begin)
 	p.last = time.Now()
 }
 
@@ -89,6 +98,7 @@ func (p *progress) opened(ok bool) {
 func (p *progress) note(e pending) {
 	switch e.Kind {
 	case eventStarted:
+		p.queued = false
 	case agent.EventStep:
 		p.step, p.tool = e.Step, ""
 	case agent.EventText:
@@ -138,6 +148,9 @@ func wordEnd(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }
 // message is what a report says: step, tool, last words.
 func (p *progress) message() string {
 	var parts []string
+	if p.queued {
+		parts = append(parts, "queued")
+	}
 	if p.step > 0 {
 		parts = append(parts, fmt.Sprintf("step %d", p.step))
 	}

@@ -97,7 +97,7 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 	}
 	e.Await("both problems in the log", func() bool {
 		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
-		return strings.Contains(log, "notifications") && strings.Contains(log, "limts") && strings.Contains(log, "config.json")
+		return strings.Contains(log, "config.json: notifications: ") && strings.Contains(log, "config.json: limts: ")
 	})
 
 	write("{}")

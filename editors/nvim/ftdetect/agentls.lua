@@ -1,0 +1,3 @@
+if vim.filetype then
+  vim.filetype.add({ pattern = { [".*%.agentls%.md"] = "agentls" } })
+end

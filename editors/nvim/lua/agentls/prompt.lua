@@ -1,0 +1,43 @@
+-- Prompt buffers (*.agentls.md). Only the server writes them; here is what sends them.
+local client = require("agentls.client")
+local mark = require("agentls.mark")
+
+local M = {}
+
+---@param buf integer
+---@param row integer from 0
+---@return agentls.View
+local function view(buf, row)
+  mark.sweep(buf)
+  local at = mark.new(buf, row)
+  return {
+    buf = buf,
+    update = function(run)
+      mark.show(buf, at, run)
+    end,
+    finish = function(run)
+      if run.status == "completed" then
+        mark.clear(buf, at) -- the answer stands there
+      else
+        mark.show(buf, at, run)
+        mark.keep(buf, at)
+      end
+    end,
+  }
+end
+
+function M.send()
+  local buf = vim.api.nvim_get_current_buf()
+  if vim.bo.filetype ~= "agentls" or vim.bo.buftype ~= "" or vim.api.nvim_buf_get_name(buf) == "" then
+    return client.notify("only a prompt buffer can be sent: open a file named *.agentls.md, or use :Agentls ask")
+  end
+  local win = vim.api.nvim_get_current_win()
+  client.with(buf, function(c)
+    local encoding = c.offset_encoding
+    local position = vim.lsp.util.make_position_params(win, encoding).position
+    local argument = { uri = vim.uri_from_bufnr(buf), position = position, stream = true }
+    require("agentls.run").start(c, "agentls.send", argument, view(buf, position.line))
+  end)
+end
+
+return M

@@ -1,0 +1,50 @@
+---@meta
+-- The wire, as in CONTRACT.md: mirrors lsp/command.go. Only types; never loaded.
+
+---@alias agentls.Status "queued"|"running"|"waiting"|"completed"|"stopped"|"failed"|"cancelled"
+
+---@class (exact) agentls.AskArguments
+---@field prompt string
+---@field mode? "react"|"plan"|"team"
+---@field session? string
+---@field document? {uri: string, range?: lsp.Range}
+---@field runId? string
+
+---@class (exact) agentls.SendArguments
+---@field uri string
+---@field position? lsp.Position
+---@field stream? boolean
+
+---@class agentls.RunResult
+---@field runId string
+---@field session string
+---@field status agentls.Status "queued" or "running" when detached
+---@field text? string
+---@field stopReason? string
+
+---@class agentls.RunEvent
+---@field runId string
+---@field session string
+---@field seq integer
+---@field kind "queued"|"started"|"mention"|"text"|"reasoning"|"plan"|"toolCall"|"approval"|"usage"|"finished"
+---@field delta? string of text and reasoning
+---@field toolCall? {id: string, tool: string, server?: string, state: string}
+---@field approval? {id: string, kind: string, server?: string, tool: string, state: "open"|"resolved"}
+---@field status? agentls.Status of finished
+---@field error? {message: string, kind: string, retryable: boolean} of finished
+
+---@class agentls.ApproveParams
+---@field id string
+---@field kind "tool"|"plan"|"elicit"|"sample"|"trust"|"input"
+---@field runId? string
+---@field session? string
+---@field server? string
+---@field tool? string
+---@field description? string
+---@field arguments? any
+---@field reason? string
+---@field definitionChanged? boolean
+
+---@class (exact) agentls.ApproveResult
+---@field decision "once"|"session"|"always"|"deny"
+---@field reason? string

@@ -1,0 +1,57 @@
+// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled).
+// Usage: node mcp.mjs LOG. Logs what it gets; ends when its stdin does, or after ten minutes.
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const log = (entry) => appendFileSync(process.argv[2], JSON.stringify(entry) + "\n");
+const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+
+const resource = (name) => ({ uri: `test://docs/${name}`, name, mimeType: "text/markdown" });
+const resources = ["world.md", "other-page.md"].map(resource);
+const schema = (properties = {}) => ({ type: "object", properties });
+const tools = [
+  { name: "echo", description: "Says it back", inputSchema: schema({ text: { type: "string" } }) },
+  { name: "add_resource", description: "Adds a resource", inputSchema: schema({ name: { type: "string" } }) },
+  { name: "sleep", description: "Sleeps for a minute", inputSchema: schema() },
+];
+const sleeping = new Map(); // timers by request id
+
+const say = (id, text) => write({ id, result: { content: [{ type: "text", text }] } });
+
+const calls = {
+  echo: (id, { text }) => say(id, `echo ${text}`),
+  add_resource(id, { name }) {
+    resources.push(resource(name));
+    write({ method: "notifications/resources/list_changed" });
+    say(id, `added ${name}`);
+  },
+  sleep: (id) => sleeping.set(id, setTimeout(() => say(id, "slept"), 60_000)),
+};
+
+const methods = {
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {}, resources: { listChanged: true, subscribe: true } },
+    serverInfo: { name: "test", version: "1" },
+  }),
+  ping: () => ({}),
+  "tools/list": () => ({ tools }),
+  "resources/list": () => ({ resources }),
+  "resources/templates/list": () => ({ resourceTemplates: [] }),
+  "resources/subscribe": () => ({}),
+  "resources/unsubscribe": () => ({}),
+  "resources/read": ({ uri }) => ({ contents: [{ uri, mimeType: "text/markdown", text: `Contents of ${uri}\n` }] }),
+};
+
+createInterface({ input: process.stdin })
+  .on("line", (line) => {
+    const { id, method, params = {} } = JSON.parse(line);
+    log({ method, params });
+    if (method === "notifications/cancelled") clearTimeout(sleeping.get(params.requestId));
+    if (id === undefined || method === undefined) return;
+    if (method === "tools/call" && calls[params.name]) calls[params.name](id, params.arguments ?? {});
+    else if (methods[method]) write({ id, result: methods[method](params) });
+    else write({ id, error: { code: -32601, message: `no method ${method}` } });
+  })
+  .on("close", () => process.exit());
+setTimeout(() => process.exit(1), 600_000);

@@ -1,0 +1,101 @@
+-- What a user does without the plugin: Neovim's own client, vim.lsp.start and nothing else.
+local harness = require("harness")
+local check, equal = harness.check, harness.equal
+
+local function open_prompt(world)
+  local editor = world:edit({ stock = true })
+  editor:lua([[
+    vim.o.completeopt = "menuone,noselect"
+    vim.cmd.edit("a.agentls.md")
+    vim.bo.filetype = "agentls"
+    vim.lsp.start({ name = "agentls", cmd = vim.g.agentls.cmd, root_dir = vim.fn.getcwd(), init_options = vim.g.agentls.options })
+    function execute(command, argument)
+      vim.lsp.buf_request(0, "workspace/executeCommand", { command = command, arguments = { argument } }, function(err, result)
+        last_answer = { err = err, result = result }
+      end)
+    end]])
+  editor:wait_server()
+  return editor
+end
+
+return {
+  {
+    "a mention completes by omnifunc",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type("iSee @workspace:file://wor<C-x><C-o>")
+      editor:wait("the popup", [[return vim.fn.pumvisible() == 1 and #vim.fn.complete_info({ "items" }).items > 0]])
+      editor:type("<C-n><C-y>")
+      editor:wait("a mention in the text", [[return vim.api.nvim_get_current_line() == "See @workspace:file://world.txt"]])
+    end,
+  },
+  {
+    "send writes the answer into the buffer",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type("iSAY stock<Esc>")
+      editor:wait("the text", [[return vim.api.nvim_get_mode().mode == "n"]])
+      editor:lua([[execute("agentls.send", { uri = vim.uri_from_bufnr(0) })]])
+      editor:wait("the answer", [[return last_answer and last_answer.result]])
+      local text = vim.trim(table.concat(editor:lines(), "\n"))
+      equal(text, "SAY stock\n\n## Agent\n\nstock\n\n## You")
+    end,
+  },
+  {
+    "send: what is typed meanwhile stays, and nothing of the answer is lost",
+    function(world)
+      local editor = open_prompt(world)
+      editor:type("iSLOW<Esc>")
+      editor:wait("the text", [[return vim.api.nvim_get_mode().mode == "n"]])
+      editor:lua([[
+        local params = { command = "agentls.send", arguments = { { uri = vim.uri_from_bufnr(0), stream = true } } }
+        _, cancel = vim.lsp.buf_request(0, "workspace/executeCommand", params, function() end)]])
+      for n = 10, 150, 10 do
+        editor:wait("word " .. n, [[return vim.fn.search(("word%d$"):format(...), "nw") > 0]], n)
+        editor:type("ggOtyped " .. n .. "<Esc>")
+      end
+      editor:lua([[cancel()]])
+      editor:wait("a new turn", [[return vim.fn.search("^## You$", "nw") > 0]])
+      local text = table.concat(editor:lines(), " ")
+      for n = 1, 149 do
+        check(text:find(("word%d word%d "):format(n, n + 1)), "word %d is missing in\n%s", n, text)
+      end
+      equal(editor:lines()[1], "typed 150")
+      equal(editor:lines()[16], "SLOW")
+    end,
+  },
+  {
+    "ask answers the request",
+    function(world)
+      local editor = open_prompt(world)
+      editor:lua([[execute("agentls.ask", "SAY shown")]])
+      editor:wait("the answer", [[return last_answer and last_answer.result and last_answer.result.text == "shown"]])
+    end,
+  },
+  {
+    "a question comes by showMessageRequest; a number allows, Escape denies",
+    function(world)
+      local editor = open_prompt(world)
+      editor:lua([[execute("agentls.ask", 'CALL echo {"text": "stock"}')]])
+      editor:wait_prompt()
+      editor:type("2<CR>")
+      editor:wait("the answer", [[return last_answer and last_answer.result]])
+      equal(#world:received("tools/call"), 1, "calls")
+      editor:lua([[last_answer = nil execute("agentls.ask", 'CALL echo {"text": "no"}')]])
+      editor:wait_prompt()
+      editor:type("<Esc>")
+      editor:wait("the answer", [[return last_answer and last_answer.result]])
+      equal(#world:received("tools/call"), 1, "calls")
+    end,
+  },
+  {
+    "a wrong argument is an error that says what to do",
+    function(world)
+      local editor = open_prompt(world)
+      editor:lua([[execute("agentls.ask", vim.empty_dict())]])
+      local err = editor:wait("the error", [[return last_answer and last_answer.err]])
+      equal(err.code, -32602)
+      check(err.message:find("prompt buffer", 1, true), "%s", err.message)
+    end,
+  },
+}
