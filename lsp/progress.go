@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -40,6 +41,7 @@ type progress struct {
 	tool   string // that runs, or is being decided
 	needs  bool   // a question is open
 	tail   []byte // of the text
+	cut    bool   // the tail begins inside a word
 }
 
 // begin opens the progress, or starts to make its token known; that takes a
@@ -126,15 +128,18 @@ func (p *progress) note(e pending) {
 // so that no half of a secret is left over.
 func (p *progress) say(delta []byte) {
 	p.tail = append(p.tail, delta...)
-	if len(p.tail) <= 2*tailBytes {
+	if len(p.tail) > 2*tailBytes {
+		p.tail = append([]byte(nil), p.tail[len(p.tail)-tailBytes:]...)
+		p.cut = true
+	}
+	if !p.cut {
 		return
 	}
-	cut := p.tail[len(p.tail)-tailBytes:]
-	i := strings.IndexFunc(string(cut), wordEnd)
-	if i < 0 {
-		i = len(cut)
+	if i := bytes.IndexFunc(p.tail, wordEnd); i >= 0 {
+		p.tail, p.cut = p.tail[i:], false
+	} else {
+		p.tail = p.tail[:0]
 	}
-	p.tail = append([]byte(nil), cut[i:]...)
 }
 
 // wordEnd reports a rune that ends what may be a secret.
@@ -165,8 +170,12 @@ func (p *progress) message() string {
 // may be the beginning of a secret and is left out.
 func (p *progress) words() string {
 	text := string(p.tail)
-	text = text[:strings.LastIndexFunc(text, wordEnd)+1]
-	text = strings.ToValidUTF8(text, "")
+	last := strings.LastIndexFunc(text, wordEnd)
+	if last < 0 {
+		return ""
+	}
+	_, n := utf8.DecodeRuneInString(text[last:])
+	text = strings.ToValidUTF8(text[:last+n], "")
 	runes := []rune(cleanTo(p.s.o.Secrets.Redact(text), 2*tailBytes))
 	if len(runes) > lastWordsMax {
 		return "…" + string(runes[len(runes)-lastWordsMax:])

@@ -9,6 +9,7 @@ import (
 	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/lsp/lsptest"
+	"agentls/mcp"
 )
 
 func TestDetached(t *testing.T) {
@@ -127,5 +128,36 @@ func TestProgressIsFewReportsAndHoldsNoSecret(t *testing.T) {
 	}
 	if !list[0].Cancellable {
 		t.Errorf("begin %+v", list[0])
+	}
+}
+
+// A word that is still being written may be the beginning of a secret.
+func TestLastWordsHoldNoPieceOfASecret(t *testing.T) {
+	secrets := mcp.NewSecrets()
+	secrets.Add("correct-horse-battery")
+	for _, c := range []struct{ name, text, want string }{
+		{"whole words", "one two ", "one two"},
+		{"a word that grows", "one correct-hor", "one"},
+		{"a secret", "one correct-horse-battery two ", "one [redacted] two"},
+		{"no spaces", "你好世界", "你好世界"},
+		{"no spaces before a secret", "你好correct-hor", "你好"},
+		{"long", strings.Repeat("word ", 100), "…" + strings.Repeat("word ", 100)[499-lastWordsMax:499]},
+		{"a tail that was cut", strings.Repeat("x", 3*tailBytes) + " end ", "end"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := progress{s: &Server{o: Options{Secrets: secrets}}}
+			for i := range len(c.text) {
+				p.say([]byte(c.text[i : i+1]))
+				if len(c.text) > 200 {
+					continue
+				}
+				if words := p.words(); strings.Contains(words, "corr") {
+					t.Fatalf("after %d bytes the words are %q", i+1, words)
+				}
+			}
+			if got := p.words(); got != c.want {
+				t.Errorf("the words are %q, want %q", got, c.want)
+			}
+		})
 	}
 }
