@@ -22,7 +22,7 @@ const maxFile = 1 << 20
 
 // loader merges the layers as it reads them.
 type loader struct {
-	ctx      context.Context // of one Load
+	ctx      context.Context //nolint:containedctx // of one Load, which made the loader
 	source   Source
 	request  Request
 	config   Config

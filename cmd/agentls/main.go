@@ -16,7 +16,7 @@ import (
 
 // version is set by the build from the tag.
 //
-//nolint:gochecknoglobals // written by the linker
+
 var version = "0.1.0-dev"
 
 func main() {
