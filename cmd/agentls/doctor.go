@@ -148,8 +148,7 @@ func host(base string) string {
 }
 
 func (d *doctor) servers(ctx context.Context) {
-	d.parts.manager.WaitStarted(ctx)
-	for _, s := range d.parts.manager.Servers() {
+	for _, s := range d.parts.settled(ctx) {
 		switch s.Status {
 		case mcp.StatusReady:
 			d.say(good, "MCP server %s: ready, %s tools, %s resources, %s prompts", s.Name, count(s.Tools), count(s.Resources), count(s.Prompts))

@@ -16,7 +16,10 @@ import (
 )
 
 func mcpCommand(p program) *cobra.Command {
-	cmd := &cobra.Command{Use: "mcp", Short: "See and manage the MCP servers of the current folder"}
+	cmd := &cobra.Command{
+		Use: "mcp", Short: "See and manage the MCP servers of the current folder", Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
 	var asJSON bool
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 
@@ -67,12 +70,7 @@ func (s *shell) fail(format string, args ...any) error {
 	return exitError(exitFailed)
 }
 
-// settled waits until every server has started or failed: each has its own
-// deadline.
-func (s *shell) settled() []mcp.ServerInfo {
-	s.parts.manager.WaitStarted(s.ctx)
-	return s.parts.manager.Servers()
-}
+func (s *shell) settled() []mcp.ServerInfo { return s.parts.settled(s.ctx) }
 
 // ready waits for one server.
 func (s *shell) ready(name string) error {

@@ -78,6 +78,22 @@ func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
 	return c
 }
 
+// settled waits until every server has started or failed, and tells what each
+// offers; all of that has its own deadlines.
+func (p *parts) settled(ctx context.Context) []mcp.ServerInfo {
+	p.manager.WaitStarted(ctx)
+	var lists sync.WaitGroup
+	for _, s := range p.manager.Servers() {
+		if s.Status == mcp.StatusReady {
+			// A list that fails leaves its count open, and the log says why.
+			lists.Go(func() { _, _ = p.manager.ListResources(ctx, s.Name) })
+			lists.Go(func() { _, _ = p.manager.ListPrompts(ctx, s.Name) })
+		}
+	}
+	lists.Wait()
+	return p.manager.Servers()
+}
+
 // newLLM makes the model of a provider.
 func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
 	if c.Err != "" {

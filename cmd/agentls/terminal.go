@@ -74,7 +74,7 @@ func (t *terminal) note(format string, args ...any) {
 // Ask implements [agent.Host]. Without a terminal everything is denied.
 func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	if t.tty == nil {
-		return agent.Answer{Decision: agent.DecisionDeny, Reason: "there is no terminal to ask on; allow it in the configuration"}, nil
+		return agent.Answer{Decision: agent.DecisionDeny, By: "policy", Reason: "there is no terminal to ask on; allow it in the configuration"}, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
