@@ -120,9 +120,12 @@ func (x *run) serve() (agent.Result, error) {
 
 // task puts together what the agent needs, with the configuration of now.
 func (x *run) task() (agent.Task, error) {
-	cfg := x.s.cfg.Load()
+	cfg, err := x.s.settings.inForce(x.ctx)
+	if err != nil {
+		return agent.Task{}, err
+	}
 	var llm agent.LLM
-	err := errors.New(cfg.Provider.Err)
+	err = errors.New(cfg.Provider.Err)
 	if cfg.Provider.Err == "" {
 		llm, err = x.s.o.NewLLM(cfg.Provider)
 	}

@@ -29,7 +29,9 @@ type settings struct {
 	editor  json.RawMessage // section agentls, nil before it is known
 	pull    bool            // the client is to be asked for it
 
-	wake chan struct{} // 1 slot: there is something for follow to do
+	wake    chan struct{} // 1 slot: there is something for follow to do
+	whole   chan struct{} // closed once nothing of the configuration is pending
+	settled sync.Once     // closes whole
 
 	// Of follow alone: what the client was told.
 	told  []config.Problem
@@ -37,7 +39,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	return &settings{s: s, wake: make(chan struct{}, 1), files: make(map[uri.URI]bool)}
+	return &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), files: make(map[uri.URI]bool)}
 }
 
 // configure reads the configuration for the first time, from files alone.
@@ -162,6 +164,20 @@ func (t *settings) load(ctx context.Context, noCommands bool) {
 	cfg := config.Load(ctx, t.s.o.Config, request)
 	t.s.cfg.Store(&cfg)
 	t.s.o.Manager.Configure(cfg.Servers)
+	if !cfg.Pending {
+		t.settled.Do(func() { close(t.whole) })
+	}
+}
+
+// inForce gives the configuration, once the commands that its values come from
+// have run for the first time.
+func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
+	select {
+	case <-t.whole:
+		return t.s.cfg.Load(), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // tell shows problems where the user looks: in the log, and at their file.

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 )
 
@@ -104,5 +107,29 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
 	if got := string(e.AwaitNotification("textDocument/publishDiagnostics", 2)); !strings.Contains(got, `"diagnostics":[]`) {
 		t.Errorf("not cleared: %s", got)
+	}
+}
+
+// A prompt that comes before the commands of the configuration have run waits
+// for them; initialize does not.
+func TestFirstPromptWaitsForCommandsInTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config", "config.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"providers": {"p": {"baseURL": "http://127.0.0.1:1/v1", "model": "m", "apiKey": "${cmd:echo from-a-command}"}}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var key string
+	w := newWorld(t, setup{dir: dir, before: func(s *Server) {
+		s.o.NewLLM = func(p config.Provider) (agent.LLM, error) {
+			key = p.APIKey
+			return agenttest.NewLLM(t, agenttest.Text("hi")), nil
+		}
+	}})
+	if raw, err := w.ask("hello", nil).Wait(); err != nil || !strings.Contains(string(raw), `"text":"hi"`) || key != "from-a-command" {
+		t.Errorf("answer %s, %v, key %q", raw, err, key)
 	}
 }

@@ -241,7 +241,7 @@ func (c *connection) subscribe(ctx context.Context, uri string) error {
 	_, err := c.ask(ctx, "resources/subscribe", &exchange{}, func(ctx context.Context) error {
 		var req mcpgo.SubscribeRequest
 		req.Params.URI = uri
-		return c.client.Subscribe(ctx, req) //nolint:staticcheck // deprecated with the era that has it
+		return c.client.Subscribe(ctx, req)
 	})
 	return err
 }
@@ -250,7 +250,7 @@ func (c *connection) unsubscribe(ctx context.Context, uri string) error {
 	_, err := c.ask(ctx, "resources/unsubscribe", &exchange{}, func(ctx context.Context) error {
 		var req mcpgo.UnsubscribeRequest
 		req.Params.URI = uri
-		return c.client.Unsubscribe(ctx, req) //nolint:staticcheck // deprecated with the era that has it
+		return c.client.Unsubscribe(ctx, req)
 	})
 	return err
 }
@@ -260,6 +260,6 @@ func (c *connection) setLevel(ctx context.Context) {
 	_, _ = c.ask(ctx, "logging/setLevel", &exchange{}, func(ctx context.Context) error {
 		var req mcpgo.SetLevelRequest
 		req.Params.Level = mcpgo.LoggingLevelInfo
-		return c.client.SetLevel(ctx, req) //nolint:staticcheck // deprecated, and what servers do today
+		return c.client.SetLevel(ctx, req)
 	})
 }

@@ -116,7 +116,7 @@ func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
 	if modern {
 		options = append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
 	} else {
-		options = append(options, client.WithLegacyProtocolOnly()) //nolint:staticcheck // deprecated with the era that has it
+		options = append(options, client.WithLegacyProtocolOnly())
 	}
 	c.client = client.NewClient(c.link, options...)
 	if err := c.hello(ctx, s.name, s.version); err != nil {

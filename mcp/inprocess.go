@@ -132,7 +132,7 @@ func (t *inprocess) Close() error { return nil }
 
 // GetSessionId returns "": there are no sessions.
 //
-//nolint:revive // mcp-go's name
+//nolint:revive,staticcheck // mcp-go's name
 func (t *inprocess) GetSessionId() string { return "" }
 
 // shut ends the server and waits for it.

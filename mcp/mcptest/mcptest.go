@@ -109,6 +109,4 @@ func encode(o Options) string {
 }
 
 // Int returns a pointer to n, for [Options.Resources].
-//
-//nolint:modernize // reads better than new(3) where the option is set
 func Int(n int) *int { return new(n) }
