@@ -64,6 +64,11 @@ func (s *Server) commandNames() []string {
 // argument, takes the prompt's and the document's text, and queues a run in
 // wire order; the rest happens in what it returns.
 func prepareCommand(s *Server, ctx context.Context, params []byte) (func(context.Context) (any, error), error) {
+	return invoke(commands(), s, ctx, params)
+}
+
+// invoke is prepareCommand over a table.
+func invoke(all []command, s *Server, ctx context.Context, params []byte) (serveFunc, error) {
 	var p struct {
 		Command   string          `json:"command"`
 		Arguments json.RawMessage `json:"arguments"`
@@ -72,7 +77,6 @@ func prepareCommand(s *Server, ctx context.Context, params []byte) (func(context
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, badArgument("workspace/executeCommand", err, nil)
 	}
-	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == p.Command })
 	if i < 0 {
 		return nil, unknownCommand(p.Command, all)

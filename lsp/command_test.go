@@ -1,6 +1,9 @@
 package lsp
 
 import (
+	"bytes"
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -138,4 +141,26 @@ func TestAnnouncedCommands(t *testing.T) {
 	if r := commandAs[map[string]bool](w, "agentls.approve", obj{"id": "x", "decision": "deny"}); r["resolved"] {
 		t.Errorf("resolved %v", r)
 	}
+}
+
+// FuzzCommand: whatever the arguments are, they are decoded or refused as bad
+// arguments, in bounded words.
+func FuzzCommand(f *testing.F) {
+	f.Add([]byte(`{"command":"agentls.x","arguments":[{"prompt":"p","document":{"uri":"u","range":{"start":{"line":1.0,"character":2}}}}],"workDoneToken":7}`))
+	f.Add([]byte(`{"command":"agentls.x","arguments":["text"],"workDoneToken":"t"}`))
+	f.Add([]byte(`{"command":"agentls.x","arguments":[[]]}`))
+	f.Add([]byte(`{"command":5,"arguments":null}`))
+	f.Fuzz(func(t *testing.T, params []byte) {
+		ask := command{name: "agentls.x", bare: "prompt", prepare: takes(func(_ *Server, _ context.Context, arg askArg, _ invocation) (serveFunc, error) {
+			return nil, label("agentls.x", "session", arg.Session)
+		})}
+		_, err := invoke([]command{ask}, &Server{}, t.Context(), params)
+		if bad, ok := errors.AsType[*paramsError](err); err != nil && (!ok || len(bad.message) > 2000) {
+			t.Errorf("%s: %v", params, err)
+		}
+		w := question{choices: []choice{{"Deny", agent.DecisionDeny}, {"Allow once", agent.DecisionOnce}}}
+		if a := w.chosen(params); a.Decision == agent.DecisionOnce && !bytes.Contains(params, []byte("Allow")) && !bytes.Contains(params, []byte(`\u`)) {
+			t.Errorf("%s allows", params)
+		}
+	})
 }

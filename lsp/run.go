@@ -29,7 +29,7 @@ type run struct {
 
 	// ctx is the run's life; it ends by one of the four ways to cancel
 	// (CONTRACT §5), always with a cause that is an agent.ErrCancelled.
-	ctx    context.Context
+	ctx    context.Context //nolint:containedctx // it is the run's lifetime
 	cancel context.CancelCauseFunc
 
 	turn    chan struct{} // closed when the run is the first of its session
@@ -130,8 +130,10 @@ func (x *run) task() (agent.Task, error) {
 		llm, err = x.s.o.NewLLM(cfg.Provider)
 	}
 	if err != nil {
-		return agent.Task{}, &agent.ProviderError{Kind: agent.KindConfig, Err: err,
-			Message: fmt.Sprintf("The provider %q cannot be used: %v. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err)}
+		return agent.Task{}, &agent.ProviderError{
+			Kind: agent.KindConfig, Err: err,
+			Message: fmt.Sprintf("The provider %q cannot be used: %v. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
+		}
 	}
 	task := agent.Task{
 		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt,

@@ -144,15 +144,24 @@ func (r *runs) end(x *run, status runStatus) {
 			close(queue[0].turn)
 		}
 	}
-	finished := 0
-	for i := len(r.list) - 1; i >= 0; i-- {
-		if r.list[i].status.live() {
-			continue
-		}
-		if finished++; finished > keepFinished {
-			r.list = slices.Delete(r.list, i, i+1)
+	r.forget()
+}
+
+// forget drops the oldest finished runs. r.mu is held.
+func (r *runs) forget() {
+	surplus := -keepFinished
+	for _, x := range r.list {
+		if !x.status.live() {
+			surplus++
 		}
 	}
+	r.list = slices.DeleteFunc(r.list, func(x *run) bool {
+		if x.status.live() || surplus <= 0 {
+			return false
+		}
+		surplus--
+		return true
+	})
 }
 
 // cancel cancels the live runs that match and returns their ids, in order.

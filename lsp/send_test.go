@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -24,9 +25,7 @@ func sendWorld(t testing.TB, u setup, text string) (w *world, uri string) {
 
 func (w *world) send(uri string, more obj) *lsptest.Pending {
 	arg := obj{"uri": uri}
-	for key, value := range more {
-		arg[key] = value
-	}
+	maps.Copy(arg, more)
 	return w.StartCommand("agentls.send", arg, nil)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"sync"
@@ -107,9 +108,7 @@ func newWorld(t testing.TB, u setup) *world {
 		u.init.Root = w.root
 	}
 	options := map[string]any{"workspaceTrusted": true}
-	for key, value := range u.options {
-		options[key] = value
-	}
+	maps.Copy(options, u.options)
 	if u.servers != nil {
 		options["mcpServers"] = serverEntries(t, u.servers)
 	}
@@ -172,9 +171,7 @@ type obj = map[string]any
 // ask starts agentls.ask.
 func (w *world) ask(prompt string, more obj) *lsptest.Pending {
 	arg := obj{"prompt": prompt}
-	for key, value := range more {
-		arg[key] = value
-	}
+	maps.Copy(arg, more)
 	return w.StartCommand("agentls.ask", arg, nil)
 }
 
