@@ -27,6 +27,7 @@ type bufferWriter struct {
 	x      *run
 	name   string
 	stream bool
+	fence  string        // left open by the prompt: a heading behind it would be none
 	last   chan outcome  // the worker's word that nothing more comes
 	done   chan struct{} // closed when all is written
 	wake   chan struct{} // holds a token while there is text to take
@@ -45,8 +46,11 @@ type bufferWriter struct {
 }
 
 func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter {
+	m := walkMarkdown(d.text[:offset])
+	for m.next() { // to the fence that is open there
+	}
 	return &bufferWriter{
-		x: x, name: path.Base(d.uri), stream: stream, point: newPoint(x.s, d, offset),
+		fence: m.fence, x: x, name: path.Base(d.uri), stream: stream, point: newPoint(x.s, d, offset),
 		last: make(chan outcome, 1), done: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
@@ -160,6 +164,9 @@ func (b *bufferWriter) heading() string {
 		return ""
 	}
 	b.begun = true
+	if b.fence != "" {
+		return "\n" + b.fence + "\n\n## Agent\n\n"
+	}
 	return "\n\n## Agent\n\n"
 }
 

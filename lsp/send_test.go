@@ -43,6 +43,7 @@ func TestSendWritesTheAnswer(t *testing.T) {
 		{name: "a block in the middle", text: "## You\n\none\n\n## You\n\ntwo\n", at: lsptest.Position{Line: 2}, answer: "1", want: "## You\n\none\n\n## Agent\n\n1\n\n## You\n\ntwo\n"},
 		{name: "the second of two alike", text: "## You\n\nx\n\n## Agent\n\n1\n\n## You\n\nx\n", answer: "2", want: "## You\n\nx\n\n## Agent\n\n1\n\n## You\n\nx\n\n## Agent\n\n2\n\n## You\n\n"},
 		{name: "escaped", text: "hi", answer: "a\n## You\n![x](y)\n```\n## Agent", want: "hi\n\n## Agent\n\na\n\\## You\n!\\[x](y)\n```\n## Agent\n```\n\n## You\n"},
+		{name: "an open fence", text: "## You\n\nlook:\n~~~~ go\nx := 1", answer: "a", want: "## You\n\nlook:\n~~~~ go\nx := 1\n~~~~\n\n## Agent\n\na\n\n## You\n"},
 		{name: "CRLF", text: "## You\r\n\r\nhi\r\n", answer: "a\nb", want: "## You\r\n\r\nhi\r\n\r\n## Agent\r\n\r\na\r\nb\r\n\r\n## You\r\n\r\n"},
 		{name: "astral", text: "## You\n\n𝄞 hi 𝄞", answer: "𝄞", want: "## You\n\n𝄞 hi 𝄞\n\n## Agent\n\n𝄞\n\n## You\n"},
 		{name: "unversioned edits", text: "hi", answer: "a", want: "hi\n\n## Agent\n\na\n\n## You\n", init: lsptest.Init{Capabilities: caps}},
