@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -172,20 +173,40 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 // trustMessage shows what would be started, whole: everything that could be
 // overlooked is quoted and escaped, nothing is cut.
 func trustMessage(info mcp.ServerInfo) string {
+	d := info.Definition
+	if d == nil {
+		d = &mcp.Definition{Command: info.Command, Args: info.Args, URL: info.URL}
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
-	if info.URL != "" {
-		fmt.Fprintf(&b, "It connects to %s", visible(info.URL))
+	if d.URL != "" {
+		fmt.Fprintf(&b, "It connects to %s", visible(d.URL))
 	} else {
-		fmt.Fprintf(&b, "It runs: %s", visible(info.Command))
-		for _, arg := range info.Args {
+		fmt.Fprintf(&b, "It runs: %s", visible(d.Command))
+		for _, arg := range d.Args {
 			b.WriteString(" " + visible(arg))
 		}
 	}
-	list(&b, "sets the variables", info.Env)
+	if d.Cwd != "" {
+		b.WriteString("; in " + visible(d.Cwd))
+	}
+	list(&b, "sets", assignments(d.Env))
+	if d.EnvFile != "" {
+		b.WriteString("; it sets what is in " + visible(d.EnvFile))
+	}
+	list(&b, "sends the headers", assignments(d.Headers))
 	list(&b, "reads the variables", info.Reads)
 	b.WriteString(".")
 	return breakLinks(b.String())
+}
+
+// assignments gives name=value in the order of the names.
+func assignments(values map[string]string) []string {
+	out := slices.Sorted(maps.Keys(values))
+	for i, name := range out {
+		out[i] = name + "=" + values[name]
+	}
+	return out
 }
 
 func list(b *strings.Builder, what string, names []string) {

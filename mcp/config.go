@@ -1,6 +1,10 @@
 package mcp
 
-import "time"
+import (
+	"maps"
+	"slices"
+	"time"
+)
 
 // ServerConfig is one configured server, its variables expanded where Err is
 // empty. Package agent/config makes it from the three layers of CONTRACT §2.
@@ -44,12 +48,29 @@ type ServerConfig struct {
 // Definition is what a server's configuration says, unexpanded: what trust is
 // asked for.
 type Definition struct {
-	Command string
-	Args    []string
-	Cwd     string
-	URL     string
-	Env     []string // names
-	Headers []string // names
+	Command string            `json:"command,omitempty"`
+	Args    []string          `json:"args,omitempty"`
+	Cwd     string            `json:"cwd,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
+	EnvFile string            `json:"envFile,omitempty"`
+	URL     string            `json:"url,omitempty"`
+	Headers map[string]string `json:"headers,omitempty"`
+}
+
+// redacted is the definition without the secrets that somebody wrote into it.
+func (d Definition) redacted(s *Secrets) Definition {
+	d.Command, d.Cwd, d.EnvFile, d.URL = s.Redact(d.Command), s.Redact(d.Cwd), s.Redact(d.EnvFile), s.Redact(d.URL)
+	d.Args = slices.Clone(d.Args)
+	for i := range d.Args {
+		d.Args[i] = s.Redact(d.Args[i])
+	}
+	d.Env, d.Headers = maps.Clone(d.Env), maps.Clone(d.Headers)
+	for _, values := range []map[string]string{d.Env, d.Headers} {
+		for name := range values {
+			values[name] = s.Redact(values[name])
+		}
+	}
+	return d
 }
 
 // Default deadlines of a server.

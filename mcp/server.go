@@ -38,19 +38,23 @@ type ServerInfo struct {
 	URL         string   `json:"url,omitempty"`
 	Env         []string `json:"env,omitempty"`   // names
 	Reads       []string `json:"reads,omitempty"` // variables its fields would read
+	// Definition is all of a project's server that trust is asked for.
+	Definition *Definition `json:"definition,omitempty"`
 }
 
 // describe tells of a server what its configuration does.
 func describe(c ServerConfig, secrets *Secrets) ServerInfo {
+	d := c.Shown
+	if d.Command == "" && d.URL == "" { // made by hand: what runs is what there is to show
+		d = Definition{Command: c.Command, Args: c.Args, Cwd: c.Cwd, Env: c.Env, URL: c.URL, Headers: c.Headers}
+	}
+	d = d.redacted(secrets)
 	i := ServerInfo{
 		Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
-		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: c.Shown.Env,
+		Command: d.Command, Args: d.Args, URL: d.URL, Env: slices.Sorted(maps.Keys(d.Env)),
 	}
-	if i.Command == "" && i.URL == "" { // made by hand: what runs is what there is to show
-		i.Command, i.URL, i.Env = secrets.Redact(c.Command), secrets.Redact(c.URL), slices.Sorted(maps.Keys(c.Env))
-		for _, a := range c.Args {
-			i.Args = append(i.Args, secrets.Redact(a))
-		}
+	if c.Project {
+		i.Definition = &d
 	}
 	return i
 }

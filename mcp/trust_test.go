@@ -18,7 +18,7 @@ import (
 func project(t testing.TB, log mcptest.Log) ServerConfig {
 	c := fakeConfig(t, "evil", mcptest.Options{Log: string(log)})
 	c.Project, c.Source, c.Folder, c.Fingerprint = true, "/w/.mcp.json", t.TempDir(), "fp-1"
-	c.Shown = Definition{Command: "sh", Args: []string{"-c", "echo ${TOKEN}"}, Env: []string{"A"}}
+	c.Shown = Definition{Command: "sh", Args: []string{"-c", "echo ${TOKEN}"}, Env: map[string]string{"A": "1"}}
 	c.Reads = []string{"TOKEN"}
 	return c
 }

@@ -107,7 +107,7 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 	}
 	c.Type = r.Type
 	c.Fingerprint = r.fingerprint()
-	c.Shown = mcp.Definition{Command: r.Command, Args: r.Args, Cwd: r.Cwd, URL: r.URL, Env: slices.Sorted(maps.Keys(r.Env)), Headers: slices.Sorted(maps.Keys(r.Headers))}
+	c.Shown = mcp.Definition{Command: r.Command, Args: r.Args, Cwd: r.Cwd, Env: r.Env, EnvFile: r.EnvFile, URL: r.URL, Headers: r.Headers}
 	return c, l.expandServer(m, r, &c)
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -233,6 +235,29 @@ func (s *shell) auditRead(name, uri string, err error) {
 	s.parts.audit.Write(e)
 }
 
+// show tells all of what a project's server would start.
+func (s *shell) show(c *mcp.ServerConfig) {
+	d := c.Shown
+	tell := func(format string, args ...any) {
+		fmt.Fprintln(s.host.notes, oneLine(s.parts.secrets.Redact(fmt.Sprintf(format, args...)), 1<<20))
+	}
+	tell("%s, from %s, would start: %s", c.Name, c.Source, strings.Join(append([]string{d.Command}, d.Args...), " ")+d.URL)
+	if d.Cwd != "" {
+		tell("· in the folder %s", d.Cwd)
+	}
+	for what, values := range map[string]map[string]string{"variable": d.Env, "header": d.Headers} {
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			tell("· with the %s %s=%s", what, name, values[name])
+		}
+	}
+	if d.EnvFile != "" {
+		tell("· with the variables in %s", d.EnvFile)
+	}
+	for _, name := range c.Reads {
+		tell("· it reads the variable %s", name)
+	}
+}
+
 // trust shows what would start and, when a person is there, asks once more.
 func (s *shell) trust(name string) error {
 	var cfg *mcp.ServerConfig
@@ -247,13 +272,7 @@ func (s *shell) trust(name string) error {
 	case !cfg.Project:
 		return s.fail("%s is in your own configuration and needs no trust", name)
 	}
-	d := cfg.Shown
-	fmt.Fprintf(s.host.notes, "%s, from %s, would start:\n  %s\n", name, cfg.Source, oneLine(strings.Join(append([]string{d.Command}, d.Args...), " ")+d.URL, 1<<20))
-	for label, names := range map[string][]string{"variables it sets": d.Env, "headers": d.Headers, "variables it reads": cfg.Reads} {
-		if len(names) > 0 {
-			fmt.Fprintf(s.host.notes, "  %s: %s\n", label, oneLine(strings.Join(names, ", "), 1<<20))
-		}
-	}
+	s.show(cfg)
 	if s.host.tty != nil {
 		fmt.Fprint(s.host.tty, "Trust this folder and start it from now on? [y/N] ")
 		line, err := readLine(s.ctx, s.host.tty)
