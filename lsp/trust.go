@@ -173,10 +173,7 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 // trustMessage shows what would be started, whole: everything that could be
 // overlooked is quoted and escaped, nothing is cut.
 func trustMessage(info mcp.ServerInfo) string {
-	d := info.Definition
-	if d == nil {
-		d = &mcp.Definition{Command: info.Command, Args: info.Args, URL: info.URL}
-	}
+	d := info.Definition // of every project server
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
 	if d.URL != "" {

@@ -9,11 +9,14 @@ import (
 
 func TestTrustMessageHidesNothing(t *testing.T) {
 	info := mcp.ServerInfo{
-		Name: "evil", Source: "/p/.mcp.json", Command: "sh", Args: []string{"-c", "touch x\n\u202ereversed\u200b", "", strings.Repeat("a", 400)},
-		Env: []string{"TOKEN"}, Reads: []string{"HOME"},
+		Name: "evil", Source: "/p/.mcp.json", Reads: []string{"HOME"},
+		Definition: &mcp.Definition{
+			Command: "sh", Args: []string{"-c", "touch x\n\u202ereversed\u200b", "", strings.Repeat("a", 400)},
+			Cwd: "/elsewhere", Env: map[string]string{"NODE_OPTIONS": "--require ./x"}, EnvFile: ".env",
+		},
 	}
 	got := trustMessage(info)
-	for _, want := range []string{"evil", "/p/.mcp.json", `sh -c "touch x\n\u202ereversed\u200b" ""`, strings.Repeat("a", 400), "TOKEN", "HOME"} {
+	for _, want := range []string{"evil", "/p/.mcp.json", `sh -c "touch x\n\u202ereversed\u200b" ""`, strings.Repeat("a", 400), "in /elsewhere", `"NODE_OPTIONS=--require ./x"`, ".env", "HOME"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
@@ -21,7 +24,9 @@ func TestTrustMessageHidesNothing(t *testing.T) {
 	if strings.ContainsAny(got, "\n\u202e\u200b") {
 		t.Errorf("%q holds what is not seen", got)
 	}
-	if got := trustMessage(mcp.ServerInfo{Name: "r", Source: "s", URL: "https://x/[a](command:y)"}); strings.Contains(got, "](") {
-		t.Errorf("%q holds a link", got)
+	if got := trustMessage(mcp.ServerInfo{Name: "r", Source: "s", Definition: &mcp.Definition{
+		URL: "https://x/[a](command:y)", Headers: map[string]string{"X-Team": "${TEAM}"},
+	}}); strings.Contains(got, "](") || !strings.Contains(got, "X-Team=${TEAM}") {
+		t.Errorf("%q holds a link, or lacks the header", got)
 	}
 }
