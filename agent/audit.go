@@ -112,10 +112,10 @@ func auditArguments(secrets *mcp.Secrets, args json.RawMessage) json.RawMessage 
 	}
 	var text string
 	if !json.Valid(args) {
-		text = redactText(secrets, string(args))
+		text = newRedactor(secrets).text(string(args))
 		args = nil
 	} else {
-		args = redactJSON(secrets, args)
+		args = newRedactor(secrets).json(args)
 		text = string(args)
 	}
 	if cut, gone := clip(text, auditCut); gone || args == nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -86,6 +87,32 @@ func TestAuditCutsArguments(t *testing.T) {
 		got := lastLine(t, a).Arguments
 		if json.Unmarshal(got, &text) != nil || len([]rune(text)) != 1000 || strings.Contains(text, "known") {
 			t.Fatalf("%d: %d characters: %s", n, len([]rune(text)), got)
+		}
+	}
+}
+
+// Of large arguments the start is looked at: 4 MiB must not delay a cancel.
+func TestAuditOfLargeArguments(t *testing.T) {
+	const known = "known-value-1-known-value-1"
+	a, _ := newTestAudit(t, known)
+	many := map[string]string{}
+	for i := range 20000 {
+		many[fmt.Sprintf("key%05d", i)] = "v"
+	}
+	for _, args := range []any{
+		map[string]string{"text": strings.Repeat("x", 4<<20)},
+		map[string]string{"text": strings.Repeat(known, 100_000)},
+		map[string]string{"text": strings.Repeat("--token "+strings.Repeat("s", 5000)+" ", 100)},
+		many, slices.Repeat([]int{1}, 1<<20), map[string]int{strings.Repeat("k", 1<<20): 1},
+	} {
+		began := time.Now()
+		a.Write(AuditEntry{Tool: "t", Arguments: marshal(args)})
+		if took := time.Since(began); took > 5*time.Second {
+			t.Errorf("took %v", took)
+		}
+		text := string(lastLine(t, a).Arguments)
+		if len(text) > 5000 || strings.Contains(text, "known") || strings.Contains(text, "sss") {
+			t.Errorf("%d bytes: %.200s", len(text), text)
 		}
 	}
 }

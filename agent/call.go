@@ -90,8 +90,8 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 	e := env{
 		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes,
 		progress: func(m mcp.Progress) {
-			if text := progressText(m); text != "" {
-				r.emitCall(p.event(ToolRunning, a.secrets.Redact(text)), false)
+			if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
+				r.emitCall(p.event(ToolRunning, text), false)
 			}
 		},
 	}
@@ -110,7 +110,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 	case err != nil && ctx.Err() != nil:
 		res.status, res.text, res.reason = Cancelled, cancelledCall, "cancelled"
 	case err != nil:
-		res.status, res.text, res.reason = Failed, "The call failed: "+a.secrets.Redact(err.Error()), err.Error()
+		res.status, res.text, res.reason = Failed, "The call failed: "+a.secrets.Redact(ellipsis(err.Error(), 4000)), err.Error()
 	case got.out.failed:
 		res.status, res.text, res.reason = Failed, "The tool reports an error:\n"+got.out.text, "the tool reported an error"
 	}
@@ -132,12 +132,12 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 	}
 	entry := AuditEntry{
 		Time: res.began, RunID: r.t.RunID, Session: r.t.Session, Server: server, Tool: p.name, Arguments: p.args,
-		Outcome: res.status, DecidedBy: res.by, Reason: oneLine(res.reason, 300), DurationMS: res.took.Milliseconds(),
+		Outcome: res.status, DecidedBy: res.by, Reason: a.tellable(res.reason, 300), DurationMS: res.took.Milliseconds(),
 	}
 	a.audit.Write(entry)
 	message := ""
 	if res.status != Completed {
-		message = a.secrets.Redact(entry.Reason)
+		message = entry.Reason
 	}
 	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
 		ran && server != "" && server != workspaceServer && !p.tool.virtual)
@@ -179,10 +179,9 @@ func (a *Agent) unknownTool(name string, set toolset) string {
 }
 
 // progressText words a server's progress.
-func progressText(m mcp.Progress) string {
-	text := oneLine(m.Message, 200)
-	if m.Total > 0 {
-		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", m.Progress, m.Total, text))
+func progressText(progress, total float64, text string) string {
+	if total > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%g/%g %s", progress, total, text))
 	}
 	return text
 }

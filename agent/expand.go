@@ -121,7 +121,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 		m.fail("cancelled")
 	default:
 		outcome = Failed
-		m.fail(r.a.secrets.Redact(oneLine(readError(err), 300)))
+		m.fail(r.a.tellable(readError(err), 300))
 	}
 	r.a.audit.Write(AuditEntry{
 		Time: begin, RunID: r.t.RunID, Session: r.t.Session, Server: m.Server, Tool: "read_resource",

@@ -1,7 +1,10 @@
 package agent_test
 
 import (
+	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +13,7 @@ import (
 	"time"
 
 	"agentls/agent"
+	"agentls/agent/agenttest"
 	"agentls/mcp"
 )
 
@@ -138,12 +142,22 @@ func TestErrorsAreRedacted(t *testing.T) {
 		w := newWorld(t)
 		w.secrets.Add("hunter2-hunter2")
 		w.servers.resources["fake"] = map[string][]mcp.Content{}
-		res, _ := w.must("see @fake:file://hunter2-hunter2/x")
-		if strings.Contains(res.Mentions[0].Error, "hunter2") {
-			t.Errorf("error %q", res.Mentions[0].Error)
+		for pad := range 40 { // also where the error is cut within the secret
+			w.servers.call["fake/fail"] = func(context.Context, json.RawMessage, func(mcp.Progress)) (mcp.ToolResult, error) {
+				return mcp.ToolResult{}, errors.New(strings.Repeat("x", 270+pad) + " hunter2-hunter2")
+			}
+			res, llm := w.must("see @fake:file://"+strings.Repeat("x", 270+pad)+"/hunter2-hunter2/x", agenttest.Call(call("c", "mcp__fake__fail", "")))
+			if text := res.Mentions[0].Error + results(llm.Last())[0]; strings.Contains(text, "hunte") {
+				t.Fatalf("error %q", text)
+			}
+		}
+		for _, e := range w.host.Events() {
+			if c := e.ToolCall; c != nil && strings.Contains(c.Message, "hunte") {
+				t.Fatalf("event %q", c.Message)
+			}
 		}
 		for _, l := range w.lines() {
-			if strings.Contains(string(l.Arguments)+l.Reason, "hunter2") {
+			if strings.Contains(string(l.Arguments)+l.Reason, "hunte") {
 				t.Errorf("audit %s", l.Arguments)
 			}
 		}

@@ -130,7 +130,7 @@ func (w *real) cancel(tool, args string) time.Duration {
 func TestCancelReachesTheServerOnce(t *testing.T) {
 	w := newReal(t, mcptest.Options{})
 	for _, tool := range []string{"sleep", "stubborn"} {
-		if took := w.cancel(tool, `{"seconds":20}`); took > 500*time.Millisecond {
+		if took := w.cancel(tool, `{"seconds":20}`); took > 2*time.Second { // the fault takes 20 s
 			t.Errorf("%s: the answer took %v", tool, took)
 		}
 		asked := w.log.AwaitCall(t, tool)
@@ -157,15 +157,18 @@ func TestCancelWhileTheServerDoesNotRead(t *testing.T) {
 	w.must("first", agenttest.Call(call("a", "mcp__fake__echo", "{}")))
 	w.cancel("noread", "{}")
 	ctx, cancel := context.WithCancelCause(t.Context())
+	var cancelled time.Time // read after the run alone
 	w.host.On = func(e agent.Event) {
 		if e.ToolCall != nil && e.ToolCall.State == agent.ToolRunning {
-			time.AfterFunc(100*time.Millisecond, func() { cancel(agent.ErrCancelled) })
+			time.AfterFunc(100*time.Millisecond, func() {
+				cancelled = time.Now()
+				cancel(agent.ErrCancelled)
+			})
 		}
 	}
-	began := time.Now()
 	_, _, err := w.run(ctx, "go", agenttest.Call(call("b", "mcp__fake__echo", `{"text":"`+strings.Repeat("x", 300_000)+`"}`)))
-	if took := time.Since(began); !errors.Is(err, agent.ErrCancelled) || took > 3*time.Second {
-		t.Errorf("%v after %v", err, took)
+	if took := time.Since(cancelled); !errors.Is(err, agent.ErrCancelled) || took > 2*time.Second {
+		t.Errorf("%v, %v after the cancel", err, took)
 	}
 }
 

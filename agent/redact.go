@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"encoding/json"
+	"maps"
 	"regexp"
-	"strings"
+	"slices"
 
 	"agentls/mcp"
 )
@@ -37,46 +39,101 @@ func redactText(secrets *mcp.Secrets, text string) string {
 	return secretAssign.ReplaceAllString(text, "${1}"+mcp.Redacted)
 }
 
-// redactJSON redacts every string of a JSON value, and what stands under a
+// tellable makes foreign text fit to be told: without secrets, one line of at
+// most n characters. It redacts first, or a cut could leave half a secret.
+func (a *Agent) tellable(text string, n int) string {
+	return oneLine(redactText(a.secrets, ellipsis(text, 4000)), n)
+}
+
+// A line of the audit shows 1000 characters, and the patterns above take a
+// second for some megabytes: of large arguments the start is looked at.
+const (
+	redactedTotal = 64 << 10 // bytes of all texts together
+	redactedText  = 32 << 10 // of one
+	redactedTail  = 8 << 10  // of a text that was cut: may hold half a secret, and goes
+	more          = "…"      // stands for what was left out
+)
+
+// redactor redacts the parts of one value.
+type redactor struct {
+	secrets *mcp.Secrets
+	left    int // bytes that are still looked at
+}
+
+func newRedactor(secrets *mcp.Secrets) *redactor { return &redactor{secrets, redactedTotal} }
+
+// json redacts every string of a JSON value, and what stands under a
 // secret-looking key or after an option that takes a secret.
-func redactJSON(secrets *mcp.Secrets, raw json.RawMessage) json.RawMessage {
-	d := json.NewDecoder(strings.NewReader(string(raw)))
+func (r *redactor) json(raw json.RawMessage) json.RawMessage {
+	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber() // numbers stay as they were written
 	var v any
 	if d.Decode(&v) != nil {
 		return marshal(mcp.Redacted)
 	}
-	return marshal(redactValue(secrets, v, false))
+	return marshal(r.value(v, false))
 }
 
-func redactValue(secrets *mcp.Secrets, v any, secret bool) any {
+func (r *redactor) text(s string) string {
+	window := min(max(r.left, 0), redactedText)
+	if len(s) <= window {
+		r.left -= len(s)
+		return redactText(r.secrets, s)
+	}
+	r.left -= window
+	s = redactText(r.secrets, clipEnd(s[:window]))
+	return clipEnd(s[:max(len(s)-redactedTail, 0)]) + more
+}
+
+func (r *redactor) value(v any, secret bool) any {
+	r.left -= 8 // small parts count too, or a million of them would not
 	switch v := v.(type) {
 	case string:
 		if secret && v != "" {
 			return mcp.Redacted
 		}
-		return redactText(secrets, v)
+		return r.text(v)
 	case json.Number:
 		if secret {
 			return mcp.Redacted
 		}
-		if text := secrets.Redact(v.String()); text != v.String() {
+		if text := r.text(v.String()); text != v.String() {
 			return text
 		}
 	case []any:
-		after := false // an option that takes a secret
-		for i, one := range v {
-			s, _ := one.(string)
-			v[i] = redactValue(secrets, one, secret || after)
-			after = optionAlone.MatchString(s)
-		}
-		return v
+		return r.list(v, secret)
 	case map[string]any:
-		out := make(map[string]any, len(v))
-		for key, one := range v {
-			out[secrets.Redact(key)] = redactValue(secrets, one, secret || mcp.IsSecretKey(key))
-		}
-		return out
+		return r.fields(v, secret)
 	}
 	return v
+}
+
+func (r *redactor) list(v []any, secret bool) []any {
+	out := []any{}
+	after := false // an option that takes a secret
+	for _, one := range v {
+		if r.left <= 0 {
+			return append(out, more)
+		}
+		s, _ := one.(string)
+		out = append(out, r.value(one, secret || after))
+		after = len(s) < 256 && optionAlone.MatchString(s)
+	}
+	return out
+}
+
+func (r *redactor) fields(v map[string]any, secret bool) map[string]any {
+	out := map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(v)) {
+		if r.left <= 0 {
+			out[more] = more
+			return out
+		}
+		name := r.secrets.Redact(key[:min(len(key), 256)])
+		if len(key) > 256 {
+			name = r.text(key)
+		}
+		out[name] = r.value(v[key], secret || mcp.IsSecretKey(key))
+	}
+	return out
 }

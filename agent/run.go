@@ -103,7 +103,7 @@ func (r *run) work(ctx context.Context) (err error) {
 func (r *run) broken(err error) {
 	note := "[the run was cancelled here]"
 	if pe, ok := errors.AsType[*ProviderError](err); ok {
-		note = "[the run failed: " + oneLine(r.a.secrets.Redact(pe.Message), 200) + "]"
+		note = "[the run failed: " + r.a.tellable(pe.Message, 200) + "]"
 		if pe.Kind == KindContext {
 			r.shrink()
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -140,7 +141,11 @@ func toolQuestion(s *Server, a agent.Question) *question {
 			{"Always allow", agent.DecisionAlways},
 		},
 	}
-	w.message = fmt.Sprintf("%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), s.tell(cmp.Or(string(a.Arguments), "{}")))
+	arguments := s.tell(string(orEmpty(a.Arguments)))
+	w.message = fmt.Sprintf("%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), arguments)
+	if strings.HasSuffix(arguments, "…") {
+		w.message += " (That is not all: agentls.approvals shows the whole.)"
+	}
 	if a.DefinitionChanged {
 		w.message += " Its definition is not the one that was allowed before."
 	}

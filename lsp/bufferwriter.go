@@ -2,7 +2,10 @@ package lsp
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -37,6 +40,8 @@ type bufferWriter struct {
 	begun   bool  // the heading is written
 	wrote   bool  // some of the answer is written
 	err     error // why nothing more is written
+	// unwritten is the text that this concerns.
+	unwritten string
 }
 
 func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter {
@@ -48,12 +53,12 @@ func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter 
 
 // feed takes a piece of the answer. Never blocks.
 func (b *bufferWriter) feed(delta string) {
-	if !b.stream {
-		return
-	}
 	b.mu.Lock()
 	b.text = append(b.text, delta...)
 	b.mu.Unlock()
+	if !b.stream {
+		return // it is written as a whole
+	}
 	select {
 	case b.wake <- struct{}{}:
 	default:
@@ -87,7 +92,7 @@ func (b *bufferWriter) write() {
 		select {
 		case <-changed:
 		case <-b.wake:
-			if due == nil {
+			if b.stream && due == nil {
 				due = time.After(streamEvery)
 			}
 		case <-due:
@@ -127,14 +132,14 @@ func (b *bufferWriter) end(o outcome) {
 	b.mu.Lock()
 	rest := string(b.text)
 	b.mu.Unlock()
-	if !b.stream || !b.wrote && strings.TrimSpace(rest) == "" {
-		rest = o.result.Text
+	if answer := o.result.Text; answer != "" && (!b.stream || strings.TrimSpace(rest) == "" && !b.wrote) {
+		rest = answer
 	}
 	if !b.wrote {
 		rest = strings.TrimLeft(rest, "\r\n")
 	}
 	text := b.escaper.escape(strings.TrimRight(rest, " \t\r\n")) + b.escaper.end()
-	if note := b.note(o); note != "" {
+	if note := b.note(o, rest); note != "" {
 		if text != "" || b.wrote {
 			text += "\n\n"
 		}
@@ -144,9 +149,8 @@ func (b *bufferWriter) end(o outcome) {
 	if !b.followed() {
 		text += "\n\n## You\n"
 	}
-	b.put(text)
-	if b.err != nil {
-		b.complain()
+	if b.put(text); b.err != nil && o.err == nil {
+		b.rescue()
 	}
 }
 
@@ -160,7 +164,7 @@ func (b *bufferWriter) heading() string {
 }
 
 // note says how a run ended that did not complete.
-func (b *bufferWriter) note(o outcome) string {
+func (b *bufferWriter) note(o outcome, rest string) string {
 	switch {
 	case o.err != nil && b.x.ctx.Err() != nil:
 		return "*(cancelled)*"
@@ -168,7 +172,7 @@ func (b *bufferWriter) note(o outcome) string {
 		return "*(failed: " + strings.ReplaceAll(b.x.s.tell(o.err.Error()), "*", "") + ")*"
 	case o.result.Status == string(runStopped):
 		return "*(stopped: " + clean(o.result.StopReason) + ")*"
-	case !b.wrote && strings.TrimSpace(o.result.Text) == "":
+	case !b.wrote && strings.TrimSpace(rest) == "":
 		return "*(no answer)*"
 	}
 	return ""
@@ -178,12 +182,18 @@ func (b *bufferWriter) note(o outcome) string {
 // no empty one is put between.
 func (b *bufferWriter) followed() bool {
 	rest := strings.TrimLeft(b.point.at.text[min(b.point.offset, len(b.point.at.text)):], " \t\r\n")
-	return turnHeading.MatchString(rest)
+	line, _, _ := strings.Cut(rest, "\n")
+	return headingRole(strings.TrimSuffix(line, "\r")) != ""
 }
 
 // put inserts at the point. After the first failure nothing more is written:
 // the rest would stand at the wrong place.
 func (b *bufferWriter) put(text string) {
+	defer func() {
+		if b.err != nil {
+			b.unwritten += text
+		}
+	}()
 	if b.err != nil {
 		return
 	}
@@ -200,18 +210,30 @@ func (b *bufferWriter) put(text string) {
 	}
 }
 
-// complain tells the user where the answer is.
-func (b *bufferWriter) complain() {
-	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; it is in the result of the command")
+// rescue puts what could not be written into the answer document, and says
+// where it is.
+func (b *bufferWriter) rescue() {
+	file, err := b.x.s.keepAnswer(b.x.session, b.unwritten)
+	where := "it is in " + file
+	if err != nil {
+		b.x.s.o.Log.Error("an answer cannot be kept", "file", file, "err", err)
+		where = "it is in the session, ask for it again"
+	}
+	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; "+where)
 }
 
-// alive reports whether the turn that the point belongs to still holds text
-// before it.
-func (p *point) alive() bool {
-	for _, t := range turns(p.at.text) {
-		if t.start <= p.offset && p.offset <= t.end {
-			return strings.TrimSpace(p.at.text[t.start:p.offset]) != ""
-		}
+// keepAnswer appends to <state>/answers/<session>.agentls.md and returns its
+// path.
+func (s *Server) keepAnswer(session, text string) (file string, err error) {
+	dir := filepath.Join(s.o.StateDir, "answers")
+	file = filepath.Join(dir, session+".agentls.md")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return file, err
 	}
-	return false
+	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return file, err
+	}
+	_, err = f.WriteString(text)
+	return file, errors.Join(err, f.Close())
 }

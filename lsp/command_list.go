@@ -148,16 +148,19 @@ func prepareTools(s *Server, _ context.Context, arg listArg, in invocation) (ser
 	if err != nil {
 		return nil, err
 	}
-	names := s.o.Agent.ModelNames(*arg.Server)
-	var list []toolInfo
-	for _, t := range s.o.Manager.Tools() {
-		if t.Server == *arg.Server {
-			list = append(list, toolInfo{t.Name, t.Title, names[t.Name], t.Description, orEmpty(t.Schema)})
+	all, stale := s.o.Manager.Tools(), !s.isReady(*arg.Server)
+	return func(context.Context) (any, error) {
+		names := s.o.Agent.ModelNames(*arg.Server)
+		var list []toolInfo
+		for _, t := range all {
+			if t.Server == *arg.Server {
+				list = append(list, toolInfo{t.Name, t.Title, names[t.Name], t.Description, orEmpty(t.Schema)})
+			}
 		}
-	}
-	r := toolsResult{Stale: !s.isReady(*arg.Server)}
-	r.Tools, r.NextCursor = pageOf(p, list, func(t toolInfo) bool { return arg.matches(t.Name, t.Title, t.Model) })
-	return answerNow(r), nil
+		r := toolsResult{Stale: stale}
+		r.Tools, r.NextCursor = pageOf(p, list, func(t toolInfo) bool { return arg.matches(t.Name, t.Title, t.Model) })
+		return r, nil
+	}, nil
 }
 
 // isReady reports whether a server's lists are those of now.

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -65,7 +64,8 @@ func (e mentionEdit) item(dst []byte, c mcp.Candidate, n int) (_ []byte, ok bool
 	if e.whole {
 		text, ok = c.Insert, true
 	}
-	if !ok || strings.ContainsFunc(c.Insert, unicode.IsControl) {
+	plain := isPlainJSON(c.Insert)
+	if !ok || !plain && strings.ContainsFunc(c.Insert, unicode.IsControl) {
 		return dst, false
 	}
 	filter := text
@@ -73,29 +73,35 @@ func (e mentionEdit) item(dst []byte, c mcp.Candidate, n int) (_ []byte, ok bool
 		// Clients match from the left: a quote that was not typed must not count.
 		filter = unquote(text)
 	}
-	kind, source, about := protocol.CompletionItemKindModule, c.Mention, ""
+	kind, mime, about := protocol.CompletionItemKindModule, "", ""
 	switch {
 	case c.Resource != nil:
-		kind, about = protocol.CompletionItemKindFile, clean(c.Resource.Description)
-		source = join(source, clean(c.Resource.MIMEType))
+		kind, mime, about = protocol.CompletionItemKindFile, c.Resource.MIMEType, c.Resource.Description
 	case c.Template != nil:
-		kind, about = protocol.CompletionItemKindInterface, clean(c.Template.Description)
-		source = join(source, clean(c.Template.MIMEType))
+		kind, mime, about = protocol.CompletionItemKindInterface, c.Template.MIMEType, c.Template.Description
 	}
+	mime, about = clean(mime), clean(about)
 	dst = appendString(append(dst, `{"label":`...), clean(c.Label))
 	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(kind), 10)
 	if e.labels {
-		dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), source), '}')
+		dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), c.Mention, dot(mime), mime), '}')
+		if about != "" {
+			dst = appendString(append(dst, `,"detail":`...), about)
+		}
 	} else {
-		about = join(source, about)
+		dst = appendString(append(dst, `,"detail":`...), c.Mention, dot(mime), mime, dot(about), about)
 	}
-	if about != "" {
-		dst = appendString(append(dst, `,"detail":`...), about)
+	rank := strconv.Itoa(n) // keeps the server's order; of less than a hundred no memory is taken
+	dst = appendString(append(dst, `,"sortText":`...), "0000"[len(rank):], rank)
+	if plain { // then its parts are
+		dst = append(append(append(dst, `,"filterText":"`...), filter...), '"')
+		dst = append(append(dst, `,"textEdit":{"range":`...), e.spans...)
+		dst = append(append(append(dst, `,"newText":"`...), text...), `"}`...)
+	} else {
+		dst = appendString(append(dst, `,"filterText":`...), filter)
+		dst = append(append(dst, `,"textEdit":{"range":`...), e.spans...)
+		dst = append(appendString(append(dst, `,"newText":`...), text), '}')
 	}
-	dst = fmt.Appendf(dst, `,"sortText":"%04d"`, n) // keeps the server's ranking
-	dst = appendString(append(dst, `,"filterText":`...), filter)
-	dst = append(append(dst, `,"textEdit":{"range":`...), e.spans...)
-	dst = append(appendString(append(dst, `,"newText":`...), text), '}')
 	if c.Resource != nil {
 		dst = appendString(append(dst, `,"data":{"server":`...), c.Server)
 		dst = append(appendString(append(dst, `,"uri":`...), c.Resource.URI), '}')
@@ -109,12 +115,14 @@ type resolvable struct {
 	URI    string `json:"uri"`
 }
 
-// join puts what there is of two texts on one line.
-func join(a, b string) string {
-	if b == "" {
-		return a
+const separator = " · "
+
+// dot parts what comes next, if there is something.
+func dot(next string) string {
+	if next == "" {
+		return ""
 	}
-	return a + " · " + b
+	return separator
 }
 
 // unquote takes the quotes of a URI away, which stands at the end of a mention
@@ -127,13 +135,26 @@ func unquote(mention string) string {
 	return mention[:i] + mention[i+1:len(mention)-1]
 }
 
-// appendString appends a JSON string. Nearly every one is plain.
-func appendString(dst []byte, s string) []byte {
+// appendString appends a JSON string, made of parts. Nearly every one is plain.
+func appendString(dst []byte, parts ...string) []byte {
+	dst = append(dst, '"')
+	for _, s := range parts {
+		if s == separator || isPlainJSON(s) {
+			dst = append(dst, s...)
+			continue
+		}
+		quoted, _ := protocol.Marshal(protocol.String(s)) // a string: cannot fail
+		dst = append(dst, quoted[1:len(quoted)-1]...)
+	}
+	return append(dst, '"')
+}
+
+// isPlainJSON reports whether a string is of ASCII and stands in JSON as it is.
+func isPlainJSON(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
-			quoted, _ := protocol.AppendMarshal(dst, protocol.String(s)) // a string: cannot fail
-			return quoted
+			return false
 		}
 	}
-	return append(append(append(dst, '"'), s...), '"')
+	return true
 }

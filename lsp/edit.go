@@ -45,17 +45,31 @@ func (p *point) follow() error {
 		return errClosed
 	}
 	if d.text != p.at.text {
-		offset, ok := move(p.at.text, d.text, p.offset)
+		offset, ok := 0, false
+		if !p.lost {
+			offset, ok = move(p.at.text, d.text, p.offset)
+		}
 		if !ok && strings.Count(d.text, p.near) == 1 {
 			offset, ok = strings.Index(d.text, p.near)+len(p.near), true
 		}
-		p.offset, p.lost = offset, p.lost || !ok
+		p.offset, p.lost = offset, !ok // what was undone is found again
 	}
 	p.at = d
 	if p.lost {
 		return errAnchorGone
 	}
 	return nil
+}
+
+// alive reports whether the turn that the point belongs to still holds text
+// before it.
+func (p *point) alive() bool {
+	for _, t := range turns(p.at.text) {
+		if t.start <= p.offset && p.offset <= t.end {
+			return strings.TrimSpace(p.at.text[t.start:p.offset]) != ""
+		}
+	}
+	return false
 }
 
 // move gives the offset in now of the place that was at offset in old. The two

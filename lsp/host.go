@@ -22,7 +22,7 @@ func (h host) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	defer h.x.s.runs.wait(h.x, -1)
 	w := toolQuestion(h.x.s, q)
 	tell := func(state string, d agent.Decision) {
-		h.x.box.put(pending{Event: agent.Event{Kind: eventApproval}, approval: &approvalEvent{w.id, w.kind, w.server, w.tool, state, d}})
+		h.x.box.put(pending{Event: agent.Event{Kind: eventApproval}, approval: &approvalEvent{w.id, w.kind, clean(w.server), clean(w.tool), state, d}})
 	}
 	tell("open", "")
 	answer, err := h.x.s.asks.ask(ctx, w)

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -141,12 +140,10 @@ func (o *outbox) close(ctx context.Context) {
 	}
 }
 
-// failure says why the outbox ended early; nil: it did not.
+// failure says why the outbox ended early: errUnread, or the error of a client
+// that is gone.
 func (o *outbox) failure() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if errors.Is(o.err, io.ErrClosedPipe) {
-		return nil
-	}
 	return o.err
 }

@@ -1,7 +1,7 @@
 package lsp
 
 import (
-	"cmp"
+	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -36,16 +36,23 @@ type progress struct {
 	last   time.Time // of the last report
 	ending func()    // ends the making of the token and waits for it
 
-	step  int
-	tool  string // that runs, or is being decided
-	needs bool   // a question is open
-	tail  []byte // of the text
+	queued bool // runs of the session are before it
+	step   int
+	tool   string // that runs, or is being decided
+	needs  bool   // a question is open
+	tail   []byte // of the text
+	cut    bool   // the tail begins inside a word
 }
 
 // begin opens the progress, or starts to make its token known; that takes a
 // round trip, which the run does not wait for.
 func (p *progress) begin(x *run) {
 	p.ending = func() {}
+	select {
+	case <-x.turn:
+	default:
+		p.queued = true
+	}
 	switch {
 	case p.token == nil:
 	case !p.create:
@@ -79,7 +86,11 @@ func (p *progress) opened(ok bool) {
 		return
 	}
 	p.open = true
-	p.send(protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true), Message: new(cmp.Or(p.message(), "queued"))})
+	begin := protocol.WorkDoneProgressBegin{Kind: "begin", Title: p.title, Cancellable: new(true)}
+	if text := p.message(); text != "" {
+		begin.Message = &text
+	}
+	p.send(begin)
 	p.last = time.Now()
 }
 
@@ -87,6 +98,7 @@ func (p *progress) opened(ok bool) {
 func (p *progress) note(e pending) {
 	switch e.Kind {
 	case eventStarted:
+		p.queued = false
 	case agent.EventStep:
 		p.step, p.tool = e.Step, ""
 	case agent.EventText:
@@ -116,15 +128,18 @@ func (p *progress) note(e pending) {
 // so that no half of a secret is left over.
 func (p *progress) say(delta []byte) {
 	p.tail = append(p.tail, delta...)
-	if len(p.tail) <= 2*tailBytes {
+	if len(p.tail) > 2*tailBytes {
+		p.tail = append([]byte(nil), p.tail[len(p.tail)-tailBytes:]...)
+		p.cut = true
+	}
+	if !p.cut {
 		return
 	}
-	cut := p.tail[len(p.tail)-tailBytes:]
-	i := strings.IndexFunc(string(cut), wordEnd)
-	if i < 0 {
-		i = len(cut)
+	if i := bytes.IndexFunc(p.tail, wordEnd); i >= 0 {
+		p.tail, p.cut = p.tail[i:], false
+	} else {
+		p.tail = p.tail[:0]
 	}
-	p.tail = append([]byte(nil), cut[i:]...)
 }
 
 // wordEnd reports a rune that ends what may be a secret.
@@ -133,6 +148,9 @@ func wordEnd(r rune) bool { return r <= ' ' || r >= utf8.RuneSelf }
 // message is what a report says: step, tool, last words.
 func (p *progress) message() string {
 	var parts []string
+	if p.queued {
+		parts = append(parts, "queued")
+	}
 	if p.step > 0 {
 		parts = append(parts, fmt.Sprintf("step %d", p.step))
 	}
@@ -152,8 +170,12 @@ func (p *progress) message() string {
 // may be the beginning of a secret and is left out.
 func (p *progress) words() string {
 	text := string(p.tail)
-	text = text[:strings.LastIndexFunc(text, wordEnd)+1]
-	text = strings.ToValidUTF8(text, "")
+	last := strings.LastIndexFunc(text, wordEnd)
+	if last < 0 {
+		return ""
+	}
+	_, n := utf8.DecodeRuneInString(text[last:])
+	text = strings.ToValidUTF8(text[:last+n], "")
 	runes := []rune(cleanTo(p.s.o.Secrets.Redact(text), 2*tailBytes))
 	if len(runes) > lastWordsMax {
 		return "…" + string(runes[len(runes)-lastWordsMax:])

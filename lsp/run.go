@@ -74,7 +74,7 @@ func (x *run) start() {
 	if x.buffer != nil {
 		wg.Go(x.buffer.write)
 	}
-	go func() { // ends with the two
+	go func() { // ends with them
 		wg.Wait()
 		close(x.gone)
 	}()
@@ -120,12 +120,15 @@ func (x *run) serve() (agent.Result, error) {
 
 // task puts together what the agent needs, with the configuration of now.
 func (x *run) task() (agent.Task, error) {
-	cfg := x.s.cfg.Load()
-	if cfg.Provider.Err != "" {
-		return agent.Task{}, &agent.ProviderError{Kind: agent.KindConfig,
-			Message: fmt.Sprintf("The provider %q cannot be used: %s. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, cfg.Provider.Err)}
+	cfg, err := x.s.settings.inForce(x.ctx)
+	if err != nil {
+		return agent.Task{}, err
 	}
-	llm, err := x.s.o.NewLLM(cfg.Provider)
+	var llm agent.LLM
+	err = errors.New(cfg.Provider.Err)
+	if cfg.Provider.Err == "" {
+		llm, err = x.s.o.NewLLM(cfg.Provider)
+	}
 	if err != nil {
 		return agent.Task{}, &agent.ProviderError{Kind: agent.KindConfig, Err: err,
 			Message: fmt.Sprintf("The provider %q cannot be used: %v. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err)}

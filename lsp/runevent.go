@@ -141,7 +141,7 @@ func (x *run) writeEvent(e runEvent) {
 }
 
 // wire gives the event as it goes out. What the model wrote is content and
-// goes as it is; what servers say on the side is cleaned.
+// goes as it is; names and what servers say on the side are cleaned.
 func (p pending) wire(s *Server) runEvent {
 	e := runEvent{Kind: p.Kind, Delta: string(p.delta), Usage: p.Usage, Approval: p.approval}
 	if p.Mention != nil {
@@ -151,7 +151,7 @@ func (p pending) wire(s *Server) runEvent {
 	}
 	if p.ToolCall != nil {
 		t := *p.ToolCall
-		t.Message = s.tell(t.Message)
+		t.Server, t.Tool, t.Message = clean(t.Server), clean(t.Tool), s.tell(t.Message)
 		e.ToolCall = &t
 	}
 	return e

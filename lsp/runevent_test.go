@@ -1,9 +1,13 @@
 package lsp
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/lsp/lsptest"
 )
 
 func TestMailboxMergesWhatIsBehind(t *testing.T) {
@@ -39,5 +43,92 @@ func TestMailboxMergesWhatIsBehind(t *testing.T) {
 	m.put(text("e"))
 	if rest := m.take(); len(rest) != 0 {
 		t.Errorf("an event came in after close")
+	}
+}
+
+func kindsOf(list []event) (kinds []string) {
+	for _, e := range list {
+		kinds = append(kinds, e.Kind)
+	}
+	return kinds
+}
+
+// CONTRACT §5: seq from 1 without gaps, `finished` last, then the progress'
+// end, then the response.
+func TestEventsAndTheirOrder(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"a\x1b", "b ", "c"}, Reasoning: []string{"why"}, Usage: agent.Usage{TotalTokens: 3}})
+	w := newWorld(t, setup{llm: llm, init: lsptest.Init{Features: []string{"runEvents"}}})
+	p := w.StartCommand("agentls.ask", obj{"prompt": "hi", "runId": "r", "session": "s"}, 7)
+	result[agent.Result](t, p)
+	all := w.All() // everything is here, the response came behind it
+	var text, order []string
+	for _, n := range all {
+		switch n.Method {
+		case "agentls/runEvent":
+			e := decodeAs[event](t, n.Params)
+			order = append(order, e.Kind)
+			if e.RunID != "r" || e.Session != "s" {
+				t.Errorf("an event of %q in %q", e.RunID, e.Session)
+			}
+			if e.Kind == "text" {
+				text = append(text, e.Delta)
+			}
+		case "$/progress":
+			order = append(order, "progress")
+		}
+	}
+	for i, e := range w.events("r") {
+		if e.Seq != i+1 {
+			t.Errorf("event %d has seq %d", i, e.Seq)
+		}
+	}
+	if got := strings.Join(text, ""); got != "a\x1bb c" {
+		t.Errorf("text %q, want the model's as it is", got)
+	}
+	n := len(order)
+	if n < 6 || order[n-2] != "finished" || order[n-1] != "progress" || slices.Index(order, "queued") > slices.Index(order, "started") {
+		t.Errorf("order %v", order)
+	}
+}
+
+func TestStockClientGetsNoEvents(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	result[agent.Result](t, w.ask("hi", nil))
+	if n := len(w.Notifications("agentls/runEvent")); n > 0 {
+		t.Errorf("%d events to a client that announced none", n)
+	}
+}
+
+// What a client that does not read has not taken is merged, and all of it is
+// there when it reads again.
+func TestDeltasMergeWhileTheClientIsBehind(t *testing.T) {
+	const n = 5000
+	deltas := make([]string, n)
+	for i := range deltas {
+		deltas[i] = "0123456789"
+	}
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: deltas})
+	w := newWorld(t, setup{llm: llm, init: lsptest.Init{Features: []string{"runEvents"}}})
+	w.reading.Lock()
+	p := w.ask("hi", obj{"runId": "r"})
+	poll(t, "end of the run", func() bool {
+		list := w.server.runs.infos()
+		return len(list) == 1 && list[0].Status == runCompleted
+	})
+	w.reading.Unlock()
+	result[agent.Result](t, p)
+	var text strings.Builder
+	list := w.events("r")
+	for i, e := range list {
+		if e.Seq != i+1 {
+			t.Fatalf("event %d has seq %d", i, e.Seq)
+		}
+		text.WriteString(e.Delta)
+	}
+	if text.Len() != 10*n {
+		t.Errorf("%d characters came, want %d", text.Len(), 10*n)
+	}
+	if len(list) > n/4 {
+		t.Errorf("%d events for %d deltas that nobody read", len(list), n)
 	}
 }

@@ -121,11 +121,17 @@ func (r *runs) wait(x *run, n int) {
 	}
 }
 
+// record is what is kept of a finished run: its texts may be large.
+func (x *run) record() *run {
+	return &run{id: x.id, session: x.session, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone}
+}
+
 // end gives a run its last state and the turn to the next of its session.
 func (r *runs) end(x *run, status runStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	x.status = status
+	r.list[slices.Index(r.list, x)] = x.record()
 	queue := r.queues[x.session]
 	i := slices.Index(queue, x)
 	queue = slices.Delete(queue, i, i+1)

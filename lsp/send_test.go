@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -141,8 +142,13 @@ func TestSendWhileTheUserTypes(t *testing.T) {
 			want := c.want
 			if want == "" {
 				want = typed
-				if told := w.messages("window/showMessage"); len(told) != 1 || !strings.Contains(told[0], "chat.agentls.md") {
-					t.Errorf("told %q", told)
+				told := w.messages("window/showMessage")
+				if len(told) != 1 || !strings.Contains(told[0], "chat.agentls.md") {
+					t.Fatalf("told %q", told)
+				}
+				_, file, _ := strings.Cut(told[0], "it is in ")
+				if kept, err := os.ReadFile(file); err != nil || string(kept) != "\n\n## Agent\n\nanswer\n\n## You\n" {
+					t.Errorf("the answer document is %q, %v", kept, err)
 				}
 			}
 			if got := w.Text(uri); got != want {

@@ -122,10 +122,21 @@ func (s *Server) Serve(ctx context.Context, r io.Reader, w io.Writer) (code int,
 	case <-s.conn.Done():
 	case <-time.After(readerTime):
 	}
-	if err := errors.Join(s.wire.failure(), s.wire.out.failure()); err != nil {
+	if err := s.failure(); err != nil {
 		return 1, err
 	}
 	return int(s.exitCode.Load()), nil
+}
+
+// failure says why the connection ended, where it was neither the client's
+// will nor its death.
+func (s *Server) failure() error {
+	err := s.wire.out.failure()
+	if err == nil || errors.Is(err, errUnread) {
+		return errors.Join(err, s.wire.failure())
+	}
+	s.o.Log.Info("the client takes nothing more", "error", err)
+	return s.wire.failure()
 }
 
 // windUp cancels everything, and sees to it that every request has its answer

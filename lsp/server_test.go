@@ -89,6 +89,25 @@ func TestRequestsSeeTheTextOfTheirTime(t *testing.T) {
 	}
 }
 
+// A superseded completion has its answer too.
+func TestBurstOfCompletions(t *testing.T) {
+	e, _ := served(t, testOptions(t), nil)
+	e.Initialize(lsptest.Init{})
+	e.Open("untitled:a", "agentls", "@")
+	var pending [100]*lsptest.Pending
+	for i := range pending {
+		pending[i] = e.Start("textDocument/completion", map[string]any{"textDocument": map[string]any{"uri": "untitled:a"}, "position": lsptest.Position{Character: 1}})
+		if i%2 == 0 {
+			pending[i].Cancel()
+		}
+	}
+	for i, p := range pending {
+		if _, err := p.Wait(); err != nil && err.Code != -32800 {
+			t.Errorf("completion %d: %v", i, err)
+		}
+	}
+}
+
 // CircleCI-Public/circleci-yaml-language-server#371: a log line on stdout. The
 // fake editor fails the test over anything that is not LSP.
 func TestStdoutIsLSPAlsoWhenHandlersPanic(t *testing.T) {
@@ -235,6 +254,40 @@ func TestEnd(t *testing.T) {
 	check("the editor's process dies", func(*lsptest.Editor) { dead.Store(true) }, "test/hang", false)
 	check("a handler that does not react", (*lsptest.Editor).Close, "test/stuck", false)
 	close(release)
+}
+
+// An editor that was killed has closed both ends.
+func TestEditorThatWasKilled(t *testing.T) {
+	s := New(testOptions(t))
+	started := make(chan struct{})
+	s.route = func(method string) (prepare, bool) {
+		if method == "test/hang" {
+			return later(func(_ *Server, ctx context.Context) (any, error) { close(started); <-ctx.Done(); return nil, ctx.Err() }), false
+		}
+		return route(method)
+	}
+	stdin, in := io.Pipe()
+	out, stdout := io.Pipe()
+	type end struct {
+		code int
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() { // ends with its input
+		code, err := s.Serve(context.Background(), stdin, stdout)
+		ended <- end{code, err}
+	}()
+	go func() { _, _ = io.Copy(io.Discard, out) }() // ends with out
+	for _, body := range []string{`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}`, `{"jsonrpc":"2.0","id":1,"method":"test/hang"}`} {
+		if _, err := io.WriteString(in, frame(body)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-started
+	_, _ = out.Close(), in.Close()
+	if got := <-ended; got != (end{}) {
+		t.Errorf("%+v", got)
+	}
 }
 
 // A processId that is dead at initialize is not watched: it may be from

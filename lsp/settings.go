@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -16,6 +17,9 @@ import (
 // section is our part of the editor's settings (CONTRACT §2).
 const section = "agentls"
 
+// clientTime is how long a client may take to answer what needs no person.
+const clientTime = 10 * time.Second
+
 // settings reads the configuration and follows its changes.
 type settings struct {
 	s *Server
@@ -25,7 +29,9 @@ type settings struct {
 	editor  json.RawMessage // section agentls, nil before it is known
 	pull    bool            // the client is to be asked for it
 
-	wake chan struct{} // 1 slot: there is something for follow to do
+	wake    chan struct{} // 1 slot: there is something for follow to do
+	whole   chan struct{} // closed once nothing of the configuration is pending
+	settled sync.Once     // closes whole
 
 	// Of follow alone: what the client was told.
 	told  []config.Problem
@@ -33,7 +39,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	return &settings{s: s, wake: make(chan struct{}, 1), files: make(map[uri.URI]bool)}
+	return &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), files: make(map[uri.URI]bool)}
 }
 
 // configure reads the configuration for the first time, from files alone.
@@ -41,9 +47,6 @@ func (t *settings) configure(ctx context.Context, options json.RawMessage) {
 	t.options = object(options)
 	t.pull = t.canPull()
 	t.load(ctx, true)
-	if t.s.cfg.Load().Pending {
-		t.reload()
-	}
 }
 
 func (t *settings) canPull() bool {
@@ -84,22 +87,25 @@ func (t *settings) reload() {
 // follow tells the client what is wrong with the configuration and reads it
 // anew after each change, until ctx ends. Serve owns the goroutine.
 func (t *settings) follow(ctx context.Context) {
-	t.register(ctx)
-	if t.wantsPull() {
-		t.ask(ctx)
+	if t.s.cfg.Load().Pending {
 		t.load(ctx, false)
 	}
-	for {
-		t.tell(t.s.cfg.Load().Problems)
+	t.tell(t.s.cfg.Load().Problems)
+	t.register(ctx)
+	for changed := false; ; {
+		if t.wantsPull() {
+			changed = t.ask(ctx) || changed
+		}
+		if changed {
+			t.load(ctx, false)
+			t.tell(t.s.cfg.Load().Problems)
+		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.wake:
+			changed = true
 		}
-		if t.wantsPull() {
-			t.ask(ctx)
-		}
-		t.load(ctx, false)
 	}
 }
 
@@ -110,10 +116,12 @@ func (t *settings) register(ctx context.Context) {
 	if ws == nil || ws.DidChangeConfiguration == nil || ws.DidChangeConfiguration.DynamicRegistration == nil || !*ws.DidChangeConfiguration.DynamicRegistration {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, clientTime)
+	defer cancel()
 	err := t.s.call(ctx, "client/registerCapability", protocol.RegistrationParams{
 		Registrations: []protocol.Registration{{ID: "agentls.configuration", Method: "workspace/didChangeConfiguration"}},
 	}, nil)
-	if err != nil && ctx.Err() == nil {
+	if err != nil && !isCancel(err) {
 		t.s.o.Log.Info("the client will not tell of changed settings", "error", err)
 	}
 }
@@ -127,22 +135,22 @@ func (t *settings) wantsPull() bool {
 }
 
 // ask pulls our section from the client.
-func (t *settings) ask(ctx context.Context) {
+func (t *settings) ask(ctx context.Context) (ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, clientTime)
+	defer cancel()
 	name := section
 	var values []json.RawMessage
 	err := t.s.call(ctx, "workspace/configuration", protocol.ConfigurationParams{Items: []protocol.ConfigurationItem{{Section: &name}}}, &values)
-	if err != nil {
-		if ctx.Err() == nil {
-			t.s.o.Log.Warn("the client does not give its settings", "error", err)
-		}
-		return
+	if err != nil && !isCancel(err) {
+		t.s.o.Log.Warn("the client does not give its settings", "error", err)
 	}
-	if len(values) == 0 {
-		return
+	if err != nil || len(values) == 0 {
+		return false
 	}
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.editor = object(values[0])
-	t.mu.Unlock()
+	return true
 }
 
 // load reads all layers and puts them in force.
@@ -156,6 +164,20 @@ func (t *settings) load(ctx context.Context, noCommands bool) {
 	cfg := config.Load(ctx, t.s.o.Config, request)
 	t.s.cfg.Store(&cfg)
 	t.s.o.Manager.Configure(cfg.Servers)
+	if !cfg.Pending {
+		t.settled.Do(func() { close(t.whole) })
+	}
+}
+
+// inForce gives the configuration, once the commands that its values come from
+// have run for the first time.
+func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
+	select {
+	case <-t.whole:
+		return t.s.cfg.Load(), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // tell shows problems where the user looks: in the log, and at their file.

@@ -2,11 +2,15 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 )
 
@@ -94,14 +98,38 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 	if p.URI != lsptest.FileURI(file) || len(p.Diagnostics) != 2 || p.Diagnostics[0].Range.Start.Line+p.Diagnostics[1].Range.Start.Line != 3 {
 		t.Errorf("%+v", p)
 	}
-	log := string(e.AwaitNotification("window/logMessage", 1)) + string(e.AwaitNotification("window/logMessage", 2))
-	if !strings.Contains(log, "notifications") || !strings.Contains(log, "limts") || !strings.Contains(log, "config.json") {
-		t.Errorf("log %s", log)
-	}
+	e.Await("both problems in the log", func() bool {
+		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
+		return strings.Contains(log, "config.json: notifications: ") && strings.Contains(log, "config.json: limts: ")
+	})
 
 	write("{}")
 	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
 	if got := string(e.AwaitNotification("textDocument/publishDiagnostics", 2)); !strings.Contains(got, `"diagnostics":[]`) {
 		t.Errorf("not cleared: %s", got)
+	}
+}
+
+// A prompt that comes before the commands of the configuration have run waits
+// for them; initialize does not.
+func TestFirstPromptWaitsForCommandsInTheConfiguration(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "config", "config.json")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	text := `{"providers": {"p": {"baseURL": "http://127.0.0.1:1/v1", "model": "m", "apiKey": "${cmd:echo from-a-command}"}}}`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var key string
+	w := newWorld(t, setup{dir: dir, before: func(s *Server) {
+		s.o.NewLLM = func(p config.Provider) (agent.LLM, error) {
+			key = p.APIKey
+			return agenttest.NewLLM(t, agenttest.Text("hi")), nil
+		}
+	}})
+	if raw, err := w.ask("hello", nil).Wait(); err != nil || !strings.Contains(string(raw), `"text":"hi"`) || key != "from-a-command" {
+		t.Errorf("answer %s, %v, key %q", raw, err, key)
 	}
 }

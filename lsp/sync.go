@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -155,19 +154,15 @@ func (d *documents) didClose(params []byte) error {
 
 // documentPosition are the params of the requests at a place in a text.
 type documentPosition struct {
-	TextDocument textDocument `json:"textDocument"`
-	Position     textPosition `json:"position"`
+	TextDocument textDocument  `json:"textDocument"`
+	Position     *textPosition `json:"position"`
 }
 
 func decodePosition(params []byte) (p documentPosition, err error) {
-	var raw map[string]json.RawMessage
-	if err := json.Unmarshal(params, &raw); err != nil {
-		return p, &paramsError{"params must be an object with textDocument and position"}
-	}
 	if err := protocol.Unmarshal(params, &p); err != nil {
 		return p, &paramsError{"bad textDocument or position: " + err.Error()}
 	}
-	if p.TextDocument.URI == "" || raw["position"] == nil {
+	if p.TextDocument.URI == "" || p.Position == nil {
 		return p, &paramsError{"textDocument.uri and position are needed"}
 	}
 	return p, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -101,8 +102,11 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	case <-ctx.Done():
 		return false
 	}
-	if q.s.peer.trusted || q.folder.trusted {
+	switch {
+	case q.s.peer.trusted || q.folder.trusted:
 		return true
+	case len(q.s.folders()) == 0:
+		return false
 	}
 	if q.remembered() {
 		q.trust()
@@ -127,13 +131,7 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 
 // remembered reports whether a person trusted all the folders before.
 func (q *questions) remembered() bool {
-	folders := q.s.folders()
-	for _, folder := range folders {
-		if !q.s.o.Manager.FolderTrusted(folder) {
-			return false
-		}
-	}
-	return len(folders) > 0
+	return !slices.ContainsFunc(q.s.folders(), func(folder string) bool { return !q.s.o.Manager.FolderTrusted(folder) })
 }
 
 // trust puts the trust in the folder into force. The turn is held.

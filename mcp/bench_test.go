@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"agentls/mcp/mcptest"
+
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-
-	"agentls/mcp/mcptest"
 )
 
 // resident returns this process's resident memory in bytes; 0 where the

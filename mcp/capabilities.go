@@ -27,6 +27,8 @@ func parseCapabilities(hello json.RawMessage) capabilities {
 		ListChanged maybe[bool] `json:"listChanged"`
 	}
 	_ = json.Unmarshal(r.Capabilities.v["resources"], &res)
-	return capabilities{tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"),
-		subscribe: res.Subscribe.v, resourcesChange: res.ListChanged.v}
+	return capabilities{
+		tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"),
+		subscribe: res.Subscribe.v, resourcesChange: res.ListChanged.v,
+	}
 }

@@ -294,8 +294,10 @@ func BenchmarkComplete(b *testing.B) {
 	for i := range 20 {
 		worlds["100000"] = append(worlds["100000"], many(fmt.Sprintf("server%d", i), 5000, uint64(i)))
 	}
-	queries := []string{"", "s", "server1:", "e", "le", "fi", "main", "readme", "handler_main77", "hndlrmn", "qqq", "file://pkg4/agent", "server7:file://pkg", "server7:sess", "xyzzy_not_there",
-		"file://pkg4/agent/server_nothing_like_this_is_here.go", strings.Repeat("e", 1000), strings.Repeat("file://", 100), "og.eli", "elif"}
+	queries := []string{
+		"", "s", "server1:", "e", "le", "fi", "main", "readme", "handler_main77", "hndlrmn", "qqq", "file://pkg4/agent", "server7:file://pkg", "server7:sess", "xyzzy_not_there",
+		"file://pkg4/agent/server_nothing_like_this_is_here.go", strings.Repeat("e", 1000), strings.Repeat("file://", 100), "og.eli", "elif",
+	}
 	recent := map[usedKey]uint64{}
 	for i := range uint64(maxRecent) {
 		r := worlds["100000"][i%20].resources[i]

@@ -31,7 +31,7 @@ type connection struct {
 	gap      func() // told when updates may have been missed
 	redact   func(string) string
 
-	ctx    context.Context // its lifetime; ends by close
+	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
 	listen chan struct{} // capacity 1: the filter of subscriptions/listen changed
 
@@ -65,7 +65,7 @@ func (c *connection) end(cause error) {
 
 // hello starts the conversation in the connection's era.
 func (c *connection) hello(ctx context.Context, name, version string) error {
-	if err := c.client.Start(c.ctx); err != nil {
+	if err := c.client.Start(c.ctx); err != nil { //nolint:contextcheck // it outlives the start
 		return err
 	}
 	var req mcpgo.InitializeRequest
@@ -92,7 +92,7 @@ func (c *connection) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if cause := context.Cause(c.ctx); errors.Is(cause, errLost) {
+	if cause := context.Cause(c.ctx); errors.Is(cause, errLost) { //nolint:contextcheck // of the connection, not of the call
 		return cause
 	} else if cause != nil {
 		return fmt.Errorf("%w: %w", errLost, cause)
@@ -137,6 +137,7 @@ func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(cont
 	err := call(context.WithValue(ctx, exchangeKey{}, ex))
 	switch {
 	case ex.err != nil:
+		ex.err.Message = c.redact(ex.err.Message)
 		return nil, ex.err
 	case err != nil:
 		return nil, c.failure(ctx, err)

@@ -94,17 +94,21 @@ func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
 	if err != nil {
 		return nil, &noStartError{err}
 	}
-	c := &connection{carrier: under, modern: modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
-		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1)}
+	c := &connection{
+		carrier: under, modern: modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
+		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1),
+	}
 	s.dialed = c
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end
-	c.link = &link{Interface: under.transport, modern: modern, room: under.room, panics: s.panicked,
+	c.link = &link{
+		Interface: under.transport, modern: modern, room: under.room, panics: s.panicked,
 		notify: func(n mcpgo.JSONRPCNotification) { s.notified(c, n) },
 		close: func() error {
 			err := under.transport.Close()
 			under.close()
 			return err
-		}}
+		},
+	}
 	roots := struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -78,8 +79,8 @@ func (q *events) twin(same []*list.Element, e Event) int {
 	case EventLog, EventProblem:
 		return -1
 	case EventUpdated:
-		for i := len(same) - 1; i >= 0; i-- {
-			if same[i].Value.(*Event).URI == e.URI {
+		for i, have := range slices.Backward(same) {
+			if have.Value.(*Event).URI == e.URI {
 				return i
 			}
 		}
@@ -92,8 +93,7 @@ func (q *events) twin(same []*list.Element, e Event) int {
 // merged is the newer event with what it takes in of the older.
 func merged(old *Event, e Event) Event {
 	e.Merged += old.Merged + 1
-	switch e.Kind {
-	case EventTools, EventResources, EventPrompts:
+	if e.Kind == EventTools || e.Kind == EventResources || e.Kind == EventPrompts {
 		d := difference{added: old.Added, addedN: old.AddedN, goneN: old.RemovedN}.and(difference{added: e.Added, addedN: e.AddedN, goneN: e.RemovedN})
 		e.Added, e.AddedN, e.RemovedN = d.added, d.addedN, d.goneN
 	}

@@ -70,8 +70,10 @@ func open(t testing.TB, servers map[string]mcptest.Options) *house {
 func fakeConfig(t testing.TB, name string, o mcptest.Options) ServerConfig {
 	t.Helper()
 	command, args, env := mcptest.Command(t, o)
-	return ServerConfig{Name: name, Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Fingerprint: "fp-" + name,
-		Timeout: 20 * time.Second, StartupTimeout: 20 * time.Second}
+	return ServerConfig{
+		Name: name, Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Fingerprint: "fp-" + name,
+		Timeout: 20 * time.Second, StartupTimeout: 20 * time.Second,
+	}
 }
 
 func (h *house) started() {
@@ -117,9 +119,10 @@ func (h *house) status(server string) ServerInfo {
 	return ServerInfo{}
 }
 
-func (h *house) awaitStatus(server string, want Status) {
+// awaitEvil waits for the status of the server of [project].
+func (h *house) awaitEvil(want Status) {
 	h.t.Helper()
-	eventually(h.t, server+" "+string(want), func() bool { return h.status(server).Status == want })
+	eventually(h.t, "evil "+string(want), func() bool { return h.status("evil").Status == want })
 }
 
 // call calls a tool with arguments that marshal to an object.

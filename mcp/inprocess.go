@@ -8,10 +8,10 @@ import (
 	"log/slog"
 	"sync"
 
+	"agentls/mcp/workspace"
+
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
-
-	"agentls/mcp/workspace"
 )
 
 // embedded is an MCP server in this process; [workspace.Server] is one.
@@ -131,6 +131,8 @@ func (t *inprocess) SetNotificationHandler(f func(mcpgo.JSONRPCNotification)) {
 func (t *inprocess) Close() error { return nil }
 
 // GetSessionId returns "": there are no sessions.
+//
+//nolint:revive,staticcheck // mcp-go's name
 func (t *inprocess) GetSessionId() string { return "" }
 
 // shut ends the server and waits for it.

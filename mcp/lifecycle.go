@@ -13,44 +13,45 @@ import (
 func (s *session) run(ctx context.Context) {
 	delay := &backoff.ExponentialBackOff{InitialInterval: s.timing.backoff, Multiplier: 2, MaxInterval: s.timing.backoffMax}
 	tries := 0 // since it was last stable; 0: it never ran, or a person asked
-	for ctx.Err() == nil {
+	for {
 		c, err := s.startUp(ctx)
-		var asked bool
+		asked := errors.Is(err, errRestarted)
 		if err == nil {
 			since := time.Now()
 			asked = s.serve(ctx, c)
-			if ctx.Err() != nil {
-				return
-			}
 			if time.Since(since) >= s.timing.stable {
 				tries = 0
 			}
 		}
 		switch {
-		case asked || errors.Is(err, errRestarted):
+		case ctx.Err() != nil:
+			return
+		case asked:
 			s.unpoke(s.again)
 			tries = 0
 			continue
-		case err != nil && (tries == 0 || tries >= s.timing.tries):
+		case err != nil && tries == 0:
 			s.fail(err)
-			s.await(ctx, -1)
-			tries = 0
-			continue
 		case tries >= s.timing.tries:
-			s.fail(errors.New("it keeps ending: " + s.lastError()))
-			s.await(ctx, -1)
-			tries = 0
+			if err == nil {
+				err = errors.New("it keeps ending: " + s.lastError())
+			}
+			s.fail(err)
+		default:
+			if tries == 0 {
+				delay.Reset()
+			}
+			tries++
+			if err != nil {
+				s.update(func() { s.status, s.err = StatusRestarting, s.secrets.Redact(err.Error()) })
+			}
+			if s.await(ctx, delay.NextBackOff()) {
+				tries = 0
+			}
 			continue
-		case err != nil:
-			s.update(func() { s.status, s.err = StatusRestarting, err.Error() })
 		}
-		if tries == 0 {
-			delay.Reset()
-		}
-		tries++
-		if s.await(ctx, delay.NextBackOff()) {
-			tries = 0
-		}
+		s.await(ctx, -1)
+		tries = 0
 	}
 }
 
@@ -105,7 +106,7 @@ func (s *session) startUp(ctx context.Context) (*connection, error) {
 	}
 	if c.modern {
 		heard := make(chan struct{})
-		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) })
+		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) }) //nolint:contextcheck // it ends with the connection
 		select {
 		case <-heard:
 		case <-ctx.Done():

@@ -3,12 +3,13 @@ package mcp
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"agentls/mcp/mcptest"
+
+	"go.uber.org/goleak"
 )
 
 func TestMain(m *testing.M) {
 	mcptest.Main()
+	playPart()
 	goleak.VerifyTestMain(m)
 }

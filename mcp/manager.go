@@ -53,7 +53,7 @@ type Manager struct {
 	trust    trustStore
 	requests *requests
 	recent   recency
-	ctx      context.Context // the manager's lifetime; ends by Close
+	ctx      context.Context //nolint:containedctx // the manager's lifetime; ends by Close
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // sessions and the event queue
 	ending   sync.Once
@@ -79,8 +79,10 @@ func newManager(o Options, t timing) *Manager {
 		o.Secrets = NewSecrets()
 	}
 	m := &Manager{sessions: map[string]*session{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}}
-	m.hub = hub{name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
-		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log)}
+	m.hub = hub{
+		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
+		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
+	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)
 	m.wg.Go(func() { m.events.run(m.ctx) }) // ends by Close

@@ -53,8 +53,10 @@ func checkMentions(t *testing.T, w world, text string, want ...string) {
 
 func TestMentions(t *testing.T) {
 	w := world{
-		"fs": {"file://README.md", "file:///a.md", "file://src", "file://src/main.go", "file://a", "file://a b", "file:///home/me/My Notes.md",
-			"file://odd.", "file://x(1)", "file://q\"uo>te", "file://日本", "no-scheme.md"},
+		"fs": {
+			"file://README.md", "file:///a.md", "file://src", "file://src/main.go", "file://a", "file://a b", "file:///home/me/My Notes.md",
+			"file://odd.", "file://x(1)", "file://q\"uo>te", "file://日本", "no-scheme.md",
+		},
 		"docs": {"file://api/auth"}, "postgres": {"postgres://postgres@127.0.0.1:55432/users/schema"}, "obsidian-mcp": {}, "mongodb": {}, "s3": {}, "db": {},
 		"figma": {}, "gosdk": {"embedded:info"}, "urn": {}, "21st": {"demo://x"}, "my.server": {"demo://x"}, "1password": {"op://v/i"}, "a": {"x://1"}, "b": {"y://2"},
 		"gh": {},

@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
-
 	"agentls/mcp/mcptest"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
 func TestEarlyNotificationsAreNeitherLostNorDeadly(t *testing.T) {
@@ -200,8 +200,10 @@ func TestOddNotificationsAreHarmless(t *testing.T) {
 	h := newHouse(t, Options{}, fast())
 	s := newSession(&h.hub, ServerConfig{Name: "odd"})
 	c := &connection{inbox: newInbox(0, 0)}
-	for _, method := range []string{"notifications/message", "notifications/progress", "notifications/resources/updated", "notifications/subscriptions/acknowledged",
-		"notifications/tools/list_changed", "notifications/elicitation/complete", "notifications/unknown", ""} {
+	for _, method := range []string{
+		"notifications/message", "notifications/progress", "notifications/resources/updated", "notifications/subscriptions/acknowledged",
+		"notifications/tools/list_changed", "notifications/elicitation/complete", "notifications/unknown", "",
+	} {
 		for _, fields := range []map[string]any{nil, {}, {"uri": 5, "data": []any{map[string]any{"a": nil}}, "level": 3, "progressToken": []any{}, "progress": "x", "logger": 1}} {
 			n := mcpgo.JSONRPCNotification{}
 			n.Method, n.Params.AdditionalFields = method, fields

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -81,8 +82,10 @@ func startProcess(spec processSpec) (*process, error) {
 		}
 	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes[0], pipes[3], pipes[5]
-	p := &process{cmd: cmd, reaper: spec.reaper, stdout: pipes[2], stderr: pipes[4],
-		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{}), said: make(chan struct{})}
+	p := &process{
+		cmd: cmd, reaper: spec.reaper, stdout: pipes[2], stderr: pipes[4],
+		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{}), said: make(chan struct{}),
+	}
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
 	if p.group, err = startGroup(cmd); err != nil {
@@ -149,9 +152,13 @@ func (p *process) wait() {
 	p.group.kill()
 	p.reaper.remove(p.group)
 	close(p.exited)
-	select {
-	case <-p.ended:
-	case <-time.After(drainGrace):
+	grace, cancel := context.WithTimeout(context.Background(), drainGrace)
+	defer cancel()
+	for _, end := range []chan struct{}{p.ended, p.said} {
+		select {
+		case <-end:
+		case <-grace.Done():
+		}
 	}
 	_ = p.outEnd.Close()
 	_ = p.stdout.Close()

@@ -26,7 +26,7 @@ func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			log := mcptest.NewLog(t)
 			h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Stderr: "last words\n"}})
-			within(t, 2*time.Second, tool, func() {
+			within(t, 8*time.Second, tool, func() {
 				_, err := h.call("fake", tool, nil)
 				if err == nil || !errors.Is(err, errLost) || !strings.Contains(err.Error(), "exit status 3") || !strings.Contains(err.Error(), "last words") {
 					t.Errorf("%v", err)
@@ -60,7 +60,7 @@ func TestPendingCallOfAKilledChildFails(t *testing.T) {
 	if err := syscall.Kill(pids(t, log)[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	within(t, 2*time.Second, "the call", func() {
+	within(t, 8*time.Second, "the call", func() {
 		if err := <-done; err == nil || !strings.Contains(err.Error(), "killed") {
 			t.Errorf("%v", err)
 		}
@@ -174,8 +174,10 @@ func TestHugeAnswersAreBounded(t *testing.T) {
 
 func TestStderrFloodIsDrained(t *testing.T) {
 	h := newHouse(t, Options{}, fast())
-	h.Configure([]ServerConfig{{Name: "loud", Type: "stdio", Command: "sh",
-		Args: []string{"-c", `i=0; while [ $i -lt 3000 ]; do echo "line $i 0123456789012345678901234567890123456789" >&2; i=$((i+1)); done; printf 'the end' >&2; exit 4`}}})
+	h.Configure([]ServerConfig{{
+		Name: "loud", Type: "stdio", Command: "sh",
+		Args: []string{"-c", `i=0; while [ $i -lt 3000 ]; do echo "line $i 0123456789012345678901234567890123456789" >&2; i=$((i+1)); done; printf 'the end' >&2; exit 4`},
+	}})
 	e := h.await("loud", EventFailed)
 	if !strings.Contains(e.Err, "exit status 4") || !strings.Contains(e.Err, "line 2999") || !strings.HasSuffix(e.Err, "the end") || len(e.Err) > 3000 {
 		t.Errorf("%s", e.Err)
@@ -221,8 +223,10 @@ func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
 		t.Helper()
 		c := ServerConfig{Env: map[string]string{"MINE": "1"}}
 		change(&c)
-		got := childEnv([]string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
-			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x"}, c)
+		got := childEnv([]string{
+			"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
+			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x",
+		}, c)
 		for _, w := range want {
 			if !slices.Contains(got, w) {
 				t.Errorf("%s: %s is missing: %q", name, w, got)

@@ -89,7 +89,7 @@ func (r *reaper) start() error {
 		return err
 	}
 	defer func() { _ = in.Close() }()
-	cmd := exec.Command(r.command[0], r.command[1:]...)
+	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:noctx // it outlives us, and ends with its input
 	cmd.Env, cmd.Stdin = r.env, in
 	// Its own group: what is typed or sent to ours does not reach it.
 	if _, err := startGroup(cmd); err != nil {

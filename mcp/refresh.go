@@ -20,7 +20,7 @@ func (s *session) refresh(c *connection, k listKind) {
 		what, err = "tools", s.refreshTools(c.ctx, c)
 	case listResources:
 		what, err = "resources", s.refreshResources(c.ctx, c)
-	case listPrompts:
+	default:
 		what, err = "prompts", s.refreshPrompts(c.ctx, c)
 	}
 	if err != nil && c.ctx.Err() == nil && !errors.Is(err, errLost) {

@@ -9,7 +9,7 @@ import (
 // requests brings questions to the one reader of [Manager.Requests]; one that
 // nobody takes in time is declined.
 type requests struct {
-	ctx     context.Context // the manager's lifetime
+	ctx     context.Context //nolint:containedctx // the manager's lifetime
 	out     chan Request
 	timeout time.Duration
 	wg      sync.WaitGroup

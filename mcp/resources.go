@@ -153,6 +153,13 @@ func (c *resourceCache) fetches() uint64 {
 	return c.n
 }
 
+// count returns how many resources are held, and whether they were fetched.
+func (c *resourceCache) count() (n int, fetched bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.snap.Load().resources), c.fetched
+}
+
 // list returns the lists as they are held, never blocking on a server.
 func (c *resourceCache) list() ResourceList {
 	snap := c.snap.Load()

@@ -110,9 +110,9 @@ func TestDiff(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	var b bodies
-	put := func(uri string, n int) bool {
+	put := func(uri string, n int) {
 		b.begin(uri)
-		return b.end(uri, []Content{{Text: strings.Repeat("x", n)}}, true, time.Time{})
+		b.end(uri, []Content{{Text: strings.Repeat("x", n)}}, true, time.Time{})
 	}
 	for i := range 1000 {
 		put(fmt.Sprint("u:", i), 100<<10)

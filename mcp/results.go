@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,7 +84,7 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-var emptySchema = json.RawMessage(`{"type":"object","properties":{}}`)
+const emptySchema = `{"type":"object","properties":{}}`
 
 // parseTool decodes one item of tools/list; false for one without a name.
 func parseTool(server string, raw json.RawMessage) (Tool, bool) {
@@ -102,8 +101,10 @@ func parseTool(server string, raw json.RawMessage) (Tool, bool) {
 	if json.Unmarshal(raw, &t) != nil || t.Name.v == "" {
 		return Tool{}, false
 	}
-	out := Tool{Server: server, Name: t.Name.v, Title: t.Title.v, Description: t.Description.v,
-		Schema: objectSchema(t.InputSchema), ReadOnly: t.Annotations.v.ReadOnly.v}
+	out := Tool{
+		Server: server, Name: t.Name.v, Title: t.Title.v, Description: t.Description.v,
+		Schema: objectSchema(t.InputSchema), ReadOnly: t.Annotations.v.ReadOnly.v,
+	}
 	if out.Title == "" {
 		out.Title = t.Annotations.v.Title.v
 	}
@@ -116,7 +117,7 @@ func parseTool(server string, raw json.RawMessage) (Tool, bool) {
 func objectSchema(raw json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
-		return bytes.Clone(emptySchema)
+		return json.RawMessage(emptySchema)
 	}
 	if t := string(fields["type"]); t != "" && t != `""` && t != "null" {
 		return raw
@@ -124,7 +125,7 @@ func objectSchema(raw json.RawMessage) json.RawMessage {
 	fields["type"] = json.RawMessage(`"object"`)
 	out, err := json.Marshal(fields)
 	if err != nil {
-		return bytes.Clone(emptySchema)
+		return json.RawMessage(emptySchema)
 	}
 	return out
 }
@@ -149,8 +150,10 @@ func parseResource(server string, raw json.RawMessage) (Resource, bool) {
 		return Resource{}, false
 	}
 	a := r.Annotations.v
-	out := Resource{Server: server, URI: r.URI.v, Name: r.Name.v, Title: r.Title.v, Description: r.Description.v, MIMEType: r.MIMEType.v,
-		Priority: min(max(a.Priority.v, 0), 1), Audience: a.Audience.v, Modified: a.Modified.v}
+	out := Resource{
+		Server: server, URI: r.URI.v, Name: r.Name.v, Title: r.Title.v, Description: r.Description.v, MIMEType: r.MIMEType.v,
+		Priority: min(max(a.Priority.v, 0), 1), Audience: a.Audience.v, Modified: a.Modified.v,
+	}
 	if out.Name == "" {
 		out.Name = out.URI
 	}

@@ -109,8 +109,10 @@ func TestUnknownResourceIsRecognised(t *testing.T) {
 // FuzzResults holds that no result of a server panics or yields what others
 // cannot rely on.
 func FuzzResults(f *testing.F) {
-	for _, seed := range []string{`{"tools":[{"name":"a","inputSchema":{"type":5}}],"nextCursor":""}`, `{"content":[{"type":"resource","resource":{"blob":1}}]}`,
-		`{"contents":[{"uri":"x","text":"y"}],"ttlMs":1e400}`, `{"resources":[{"uri":"a","size":-1,"annotations":{"priority":7}}]}`, `[`, `{"ttlMs":-5}`} {
+	for _, seed := range []string{
+		`{"tools":[{"name":"a","inputSchema":{"type":5}}],"nextCursor":""}`, `{"content":[{"type":"resource","resource":{"blob":1}}]}`,
+		`{"contents":[{"uri":"x","text":"y"}],"ttlMs":1e400}`, `{"resources":[{"uri":"a","size":-1,"annotations":{"priority":7}}]}`, `[`, `{"ttlMs":-5}`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

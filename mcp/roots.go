@@ -6,9 +6,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	mcpgo "github.com/mark3labs/mcp-go/mcp"
-
 	"agentls/mcp/workspace"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
 // rootsHandler answers roots/list with the workspace folders.

@@ -42,8 +42,10 @@ type ServerInfo struct {
 
 // describe tells of a server what its configuration does.
 func describe(c ServerConfig, secrets *Secrets) ServerInfo {
-	i := ServerInfo{Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
-		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: c.Shown.Env}
+	i := ServerInfo{
+		Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
+		Command: c.Shown.Command, Args: c.Shown.Args, URL: c.Shown.URL, Env: c.Shown.Env,
+	}
 	if i.Command == "" && i.URL == "" { // made by hand: what runs is what there is to show
 		i.Command, i.URL, i.Env = secrets.Redact(c.Command), secrets.Redact(c.URL), slices.Sorted(maps.Keys(c.Env))
 		for _, a := range c.Args {

@@ -37,8 +37,10 @@ type timing struct {
 }
 
 func defaultTiming() timing {
-	return timing{backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
-		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second}
+	return timing{
+		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
+		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second,
+	}
 }
 
 // session is one configured server for as long as its configuration stands:
@@ -90,8 +92,10 @@ func newSession(h *hub, cfg ServerConfig) *session {
 	if cfg.StartupTimeout <= 0 {
 		cfg.StartupTimeout = DefaultStartupTimeout
 	}
-	s := &session{hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
-		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{})}
+	s := &session{
+		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
+		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
+	}
 	s.carry = s.carryProcess
 	s.fetch = make(chan struct{}, 1)
 	return s
@@ -186,20 +190,21 @@ func (s *session) poke(c chan struct{}) {
 }
 
 // restart ends what is there and starts anew; false: nothing runs.
-func (s *session) restart() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stop == nil || s.final || s.status == StatusStopped {
-		return false
-	}
-	s.poke(s.again)
-	if s.abort != nil {
-		s.abort(errRestarted)
-	}
-	if s.conn != nil {
-		s.conn.cancel(errRestarted) // a refresh under way ends
-	}
-	return true
+func (s *session) restart() (runs bool) {
+	s.update(func() {
+		if runs = s.stop != nil && !s.final && s.status != StatusStopped; !runs {
+			return
+		}
+		s.status, s.err = StatusStarting, "" // from now on nobody uses what is there
+		s.poke(s.again)
+		if s.abort != nil {
+			s.abort(errRestarted)
+		}
+		if s.conn != nil {
+			s.conn.cancel(errRestarted) // a refresh under way ends
+		}
+	})
+	return runs
 }
 
 // problem reports something odd that was mended or dropped.
@@ -209,7 +214,7 @@ func (s *session) problem(text string) {
 
 // info returns a snapshot for the user.
 func (s *session) info() ServerInfo {
-	list := s.cache.list()
+	resources, fetched := s.cache.count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := describe(s.cfg, s.secrets)
@@ -223,6 +228,6 @@ func (s *session) info() ServerInfo {
 		return &n
 	}
 	i.Tools, i.Prompts = count(s.hasTools, len(s.tools)), count(s.hasPrompts, len(s.prompts))
-	i.Resources = count(list.Fetched, len(list.Resources))
+	i.Resources = count(fetched, resources)
 	return i
 }

@@ -152,6 +152,22 @@ func TestConfigureKeepsOneChildAServer(t *testing.T) {
 	}
 }
 
+func TestServerThatIsStoppedIsNotToldAsFailed(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "slow", mcptest.Options{Silent: true, Log: string(log)}), fakeConfig(t, "ready", mcptest.Options{})})
+	log.AwaitMethod(t, 1, "initialize")
+	h.await("ready", EventReady)
+	h.Configure(nil)
+	gone(t, log)
+	h.Close()
+	for _, e := range h.seen() {
+		if e.Kind == EventFailed || e.Kind == EventLost {
+			t.Errorf("%+v", e)
+		}
+	}
+}
+
 func TestNamesAreTakenOnce(t *testing.T) {
 	h := newHouse(t, Options{}, fast())
 	user, project, reserved, off := fakeConfig(t, "same", mcptest.Options{}), fakeConfig(t, "same", mcptest.Options{}), fakeConfig(t, "workspace", mcptest.Options{}), fakeConfig(t, "off", mcptest.Options{})

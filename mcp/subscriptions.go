@@ -100,7 +100,7 @@ func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool
 	}
 	if evicted != "" {
 		// Its answer decides nothing; it ends with its timeout or the connection.
-		c.spawn(func() {
+		c.spawn(func() { //nolint:contextcheck // it ends with the connection
 			ctx, cancel := context.WithTimeout(c.ctx, subscribeTimeout)
 			defer cancel()
 			_ = c.unsubscribe(ctx, evicted)

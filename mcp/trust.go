@@ -69,16 +69,6 @@ func (t trustStore) load() (trustFile, error) {
 	return f, nil
 }
 
-// trusted reports whether the user trusted this very configuration.
-func (t trustStore) trusted(fingerprint string) (bool, error) {
-	f, err := t.load()
-	if err != nil || fingerprint == "" {
-		return false, err
-	}
-	_, ok := f.Servers[fingerprint]
-	return ok, nil
-}
-
 // set stores the user's word about a server.
 func (t trustStore) set(c ServerConfig, trust bool) error {
 	if c.Fingerprint == "" {

@@ -52,7 +52,7 @@ func TestProjectServerWaitsForTrust(t *testing.T) {
 		t.Errorf("%+v %v", i, err)
 	}
 	log.AwaitEvent(t, 1, "start")
-	h.awaitStatus("evil", StatusReady)
+	h.awaitEvil(StatusReady)
 	if st, err := os.Stat(file); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", st, err)
 	}
@@ -61,11 +61,11 @@ func TestProjectServerWaitsForTrust(t *testing.T) {
 	h2 := newHouse(t, Options{TrustFile: file}, fast())
 	h2.TrustFolder(true)
 	h2.Configure([]ServerConfig{c})
-	h2.awaitStatus("evil", StatusReady)
+	h2.awaitEvil(StatusReady)
 	changed := c
 	changed.Fingerprint = "fp-2"
 	h2.Configure([]ServerConfig{changed})
-	h2.awaitStatus("evil", StatusUntrusted)
+	h2.awaitEvil(StatusUntrusted)
 
 	// Taken back, it ends.
 	if i, err := h.Trust("evil", false, ""); err != nil || i.Status != StatusUntrusted {
@@ -86,12 +86,12 @@ func TestFolderThatIsNoLongerTrustedStopsItsServers(t *testing.T) {
 	if _, err := h.Trust("evil", true, ""); err != nil {
 		t.Fatal(err)
 	}
-	h.awaitStatus("evil", StatusReady)
+	h.awaitEvil(StatusReady)
 	h.TrustFolder(false)
-	h.awaitStatus("evil", StatusUntrusted)
+	h.awaitEvil(StatusUntrusted)
 	gone(t, log)
 	h.TrustFolder(true)
-	h.awaitStatus("evil", StatusReady)
+	h.awaitEvil(StatusReady)
 }
 
 func TestTrustIsAskedForOnce(t *testing.T) {
@@ -117,7 +117,7 @@ func TestTrustIsAskedForOnce(t *testing.T) {
 			} else {
 				time.Sleep(2 * fast().question) // nobody takes it
 			}
-			h.awaitStatus("evil", want)
+			h.awaitEvil(want)
 			h.TrustFolder(true)
 			h.Configure([]ServerConfig{c})
 			select {
@@ -131,7 +131,7 @@ func TestTrustIsAskedForOnce(t *testing.T) {
 			if _, err := h.Trust("evil", true, "fp-1"); err != nil {
 				t.Errorf("no longer trustable: %v", err)
 			}
-			h.awaitStatus("evil", StatusReady)
+			h.awaitEvil(StatusReady)
 		})
 	}
 	check("accepted", func(r Request) { r.Reply(RequestAnswer{Accept: true}) }, StatusReady)
@@ -149,7 +149,7 @@ func TestQuestionEndsWhenItHasNoUse(t *testing.T) {
 	}
 	<-r.Done
 	r.Reply(RequestAnswer{}) // harmless
-	h.awaitStatus("evil", StatusReady)
+	h.awaitEvil(StatusReady)
 }
 
 func TestTrustFile(t *testing.T) {
@@ -220,4 +220,14 @@ func TestTrustedFoldersAreRemembered(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
+}
+
+// trusted reports whether the user trusted this very configuration.
+func (t trustStore) trusted(fingerprint string) (bool, error) {
+	f, err := t.load()
+	if err != nil || fingerprint == "" {
+		return false, err
+	}
+	_, ok := f.Servers[fingerprint]
+	return ok, nil
 }

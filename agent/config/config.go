@@ -98,7 +98,7 @@ func Default() Config {
 
 // Load reads all layers and merges them.
 func Load(ctx context.Context, s Source, r Request) Config {
-	l := &loader{ctx: ctx, source: s, request: r, config: Default(), servers: map[string]mcp.ServerConfig{}}
+	l := &loader{ctx: ctx, source: s, request: r, config: Default(), servers: map[string]mcp.ServerConfig{}, withheld: map[string]bool{}}
 	l.user()
 	for _, raw := range r.Editor {
 		l.editor(raw)

@@ -117,7 +117,7 @@ func TestLayers(t *testing.T) {
 	if s := server(t, c, "a"); s.Command != "editor-a" || s.Source != "editor" || s.Project {
 		t.Errorf("server a: %+v", s)
 	}
-	if s := server(t, c, "b"); !s.InheritEnv {
+	if s := server(t, c, "b"); !s.InheritEnv || !slices.Equal(s.Withheld, []string{"KEY"}) {
 		t.Errorf("server b: %+v", s)
 	}
 	if !slices.Equal(c.Approval.Deny, []string{"fs/rm", "x/*"}) || !slices.Equal(c.Approval.Ask, []string{"fs/read"}) || c.Approval.Timeout != 5*time.Second {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/tailscale/hujson"
@@ -186,10 +187,8 @@ func (n node) choice(words ...string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	for _, w := range words {
-		if s == w {
-			return s, true
-		}
+	if slices.Contains(words, s) {
+		return s, true
 	}
 	n.wrong("must be one of %q, not %q", words, s)
 	return "", false

@@ -22,11 +22,12 @@ const maxFile = 1 << 20
 
 // loader merges the layers as it reads them.
 type loader struct {
-	ctx      context.Context // of one Load
+	ctx      context.Context //nolint:containedctx // of one Load, which made the loader
 	source   Source
 	request  Request
 	config   Config
-	provider string // the key that is to be used; empty: none named
+	provider string          // the key that is to be used; empty: none named
+	withheld map[string]bool // variables that providers read
 	servers  map[string]mcp.ServerConfig
 }
 
@@ -252,6 +253,7 @@ func (l *loader) decodeProvider(p member) Provider {
 		}
 	}
 	out.Err = x.err
+	maps.Copy(l.withheld, x.reads)
 	if x.pending {
 		l.config.Pending = true
 	}
@@ -278,13 +280,15 @@ func (l *loader) secret(values ...string) {
 
 // finish settles what depends on all layers.
 func (l *loader) finish() Config {
-	c := l.config
-	l.config.Provider = l.choose()
-	c.Provider = l.config.Provider
+	c := &l.config
+	c.Provider = l.choose()
+	withheld := slices.Sorted(maps.Keys(l.withheld))
 	for _, name := range slices.Sorted(maps.Keys(l.servers)) {
-		c.Servers = append(c.Servers, l.servers[name])
+		server := l.servers[name]
+		server.Withheld = withheld
+		c.Servers = append(c.Servers, server)
 	}
-	return c
+	return *c
 }
 
 // choose gives the provider in force: the named one, the only one, the one of
@@ -323,6 +327,7 @@ func (l *loader) fromEnvironment() (Provider, bool) {
 	if l.source.Getenv == nil || get("OPENAI_API_KEY") == "" {
 		return Provider{}, false
 	}
+	l.withheld["OPENAI_API_KEY"] = true
 	p := Provider{Name: "openai", APIKey: get("OPENAI_API_KEY"), BaseURL: get("OPENAI_BASE_URL"), Model: get("OPENAI_MODEL"), IdleTimeout: 120 * time.Second}
 	l.secret(p.APIKey)
 	if p.BaseURL == "" {

@@ -301,7 +301,7 @@ func (s *demoStory) cancel(ctx context.Context) error {
 	const requestCancelled = -32800
 	cancelled, ok := errors.AsType[*wireError](wait(ctx, nil))
 	if !ok || cancelled.Code != requestCancelled {
-		return fmt.Errorf("the run was not cancelled: %v", cancelled)
+		return fmt.Errorf("the run was not cancelled: %w", cancelled)
 	}
 	var r runResult
 	if err := s.client.call(ctx, "workspace/executeCommand", askParams("Are you still there?"), &r); err != nil {

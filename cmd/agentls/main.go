@@ -16,7 +16,7 @@ import (
 
 // version is set by the build from the tag.
 //
-//nolint:gochecknoglobals // written by the linker
+
 var version = "0.1.0-dev"
 
 func main() {
@@ -56,6 +56,9 @@ func run(p program) int {
 		mcp.Reap(p.stdin)
 		return exitOK
 	}
+	// A write to an editor that is gone must fail, not kill: there are runs to
+	// end and children to close.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd := rootCommand(p)

@@ -53,7 +53,7 @@ func mcpCommand(p program) *cobra.Command {
 
 // shell is one `agentls mcp …` command at work.
 type shell struct {
-	ctx     context.Context // of the command
+	ctx     context.Context //nolint:containedctx // of the command that the value is
 	folder  string
 	parts   *parts
 	out     io.Writer

@@ -1,8 +1,10 @@
 package lsptest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf16"
 )
@@ -157,17 +159,12 @@ func (e *Editor) applyEdit(params json.RawMessage) (any, error) {
 // lastFirst orders the edits of one workspace edit, which all mean the text
 // before it, so that they can be applied one after the other.
 func lastFirst(edits []TextEdit) []TextEdit {
-	list := append([]TextEdit(nil), edits...)
-	for i := 1; i < len(list); i++ {
-		for j := i; j > 0 && before(list[j-1].Range, list[j].Range); j-- {
-			list[j-1], list[j] = list[j], list[j-1]
-		}
-	}
+	list := slices.Clone(edits)
+	slices.Reverse(list) // those at one place keep their order in the text
+	slices.SortStableFunc(list, func(a, b TextEdit) int {
+		return cmp.Or(cmp.Compare(b.Range.Start.Line, a.Range.Start.Line), cmp.Compare(b.Range.Start.Character, a.Range.Start.Character))
+	})
 	return list
-}
-
-func before(a, b *Range) bool {
-	return a.Start.Line < b.Start.Line || a.Start.Line == b.Start.Line && a.Start.Character <= b.Start.Character
 }
 
 // offset is naive on purpose: it is what the server is tested against. Only \n

@@ -45,8 +45,7 @@ type Editor struct {
 	answers  map[string]Answer
 	docs     map[string]*document
 	utf8     bool
-	result   json.RawMessage // of initialize
-	ended    bool            // the server's stdout ended
+	ended    bool // the server's stdout ended
 }
 
 // Notification is a notification of the server.

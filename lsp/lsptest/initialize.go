@@ -2,8 +2,10 @@ package lsptest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // Init is what initialize sends. The zero value is a stock client without a
@@ -58,7 +60,7 @@ func (e *Editor) InitializeParams(params any) json.RawMessage {
 		e.t.Fatalf("initialize answered %.200s: %v", result, err)
 	}
 	e.mu.Lock()
-	e.utf8, e.result = r.Capabilities.PositionEncoding == "utf-8", result
+	e.utf8 = r.Capabilities.PositionEncoding == "utf-8"
 	e.mu.Unlock()
 	e.Notify("initialized", map[string]any{})
 	return result
@@ -81,29 +83,19 @@ func (e *Editor) Recorded(file string) json.RawMessage {
 // FileURI is a path's URI, as editors write it.
 func FileURI(path string) string {
 	const plain = "-._~/ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-	path = filepath.ToSlash(path)
-	if path != "" && path[0] != '/' {
-		path = "/" + path
+	var b strings.Builder
+	b.WriteString("file://")
+	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
+		b.WriteByte('/')
 	}
-	uri := []byte("file://")
 	for _, c := range []byte(path) {
-		if containsByte(plain, c) {
-			uri = append(uri, c)
+		if strings.IndexByte(plain, c) >= 0 {
+			b.WriteByte(c)
 		} else {
-			const hex = "0123456789ABCDEF"
-			uri = append(uri, '%', hex[c>>4], hex[c&15])
+			fmt.Fprintf(&b, "%%%02X", c)
 		}
 	}
-	return string(uri)
-}
-
-func containsByte(s string, c byte) bool {
-	for i := range len(s) {
-		if s[i] == c {
-			return true
-		}
-	}
-	return false
+	return b.String()
 }
 
 // Capabilities are those of a modern stock client; features are announced in

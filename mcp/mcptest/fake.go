@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,8 +58,10 @@ func serve(o Options) int {
 		time.Sleep(time.Hour)
 		return 0
 	}
-	f := &fake{Options: o, out: os.Stdout, running: map[string]context.CancelFunc{}, asked: map[string]chan json.RawMessage{},
-		changes: map[string]int{}, sent: make(chan struct{})}
+	f := &fake{
+		Options: o, out: os.Stdout, running: map[string]context.CancelFunc{}, asked: map[string]chan json.RawMessage{},
+		changes: map[string]int{}, sent: make(chan struct{}),
+	}
 	if o.Log != "" {
 		_, err := os.Stat(o.Log)
 		f.Silent = f.Silent || o.Once && err == nil
@@ -200,7 +203,9 @@ func (f *fake) handle(ctx context.Context, m message) {
 	out := message{ID: m.ID, Result: result}
 	if err != nil {
 		out.Result = nil
-		if out.Error, _ = err.(*rpcError); out.Error == nil {
+		if e, ok := errors.AsType[*rpcError](err); ok {
+			out.Error = e
+		} else {
 			out.Error = &rpcError{-32603, err.Error()}
 		}
 	}

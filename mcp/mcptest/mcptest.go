@@ -21,7 +21,7 @@ const variable = "AGENTLS_MCPTEST"
 // to 2025-11-25. Its tools are listed in tools.go.
 type Options struct {
 	Log       string // a file for [Log]; empty: none
-	Resources *int   // how many doc<n>.md there are at first; nil: 3
+	Resources *int   // how many doc<n>.md there are at first, as [Int]; nil: 3
 	Scheme    string // of their URIs; "file" if empty
 	Text      string // the body of each; empty: "# Content of <uri> v<changes>"
 	Page      int    // items a page of a list; 0: all
@@ -90,7 +90,7 @@ func Main() {
 	if err := json.Unmarshal([]byte(script), &o); err != nil {
 		os.Exit(97)
 	}
-	o.Options.idle = o.Idle
+	o.idle = o.Idle
 	os.Exit(serve(o.Options))
 }
 
@@ -109,4 +109,4 @@ func encode(o Options) string {
 }
 
 // Int returns a pointer to n, for [Options.Resources].
-func Int(n int) *int { return &n }
+func Int(n int) *int { return new(n) }

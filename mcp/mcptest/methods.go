@@ -71,8 +71,10 @@ func (f *fake) initialize(params json.RawMessage) (any, error) {
 }
 
 func (f *fake) capabilities() object {
-	return object{"tools": object{"listChanged": true}, "resources": object{"subscribe": true, "listChanged": true},
-		"prompts": object{"listChanged": true}, "logging": object{}, "completions": object{}}
+	return object{
+		"tools": object{"listChanged": true}, "resources": object{"subscribe": true, "listChanged": true},
+		"prompts": object{"listChanged": true}, "logging": object{}, "completions": object{},
+	}
 }
 
 // listen acknowledges and holds the stream open until it is cancelled.
@@ -85,8 +87,10 @@ func (f *fake) listen(ctx context.Context, m message) (any, error) {
 			Notifications json.RawMessage `json:"notifications"`
 		}
 		_ = json.Unmarshal(m.Params, &p)
-		f.notify("notifications/subscriptions/acknowledged", object{"notifications": p.Notifications,
-			"_meta": object{"io.modelcontextprotocol/subscriptionId": m.ID}})
+		f.notify("notifications/subscriptions/acknowledged", object{
+			"notifications": p.Notifications,
+			"_meta":         object{"io.modelcontextprotocol/subscriptionId": m.ID},
+		})
 	}
 	<-ctx.Done()
 	return nil, ctx.Err()
@@ -170,8 +174,10 @@ func (f *fake) templates() []any {
 }
 
 func (f *fake) prompts() []any {
-	out := []any{object{"name": "review", "title": "Review", "description": "Review a pull request",
-		"arguments": []any{object{"name": "focus", "required": true}}}}
+	out := []any{object{
+		"name": "review", "title": "Review", "description": "Review a pull request",
+		"arguments": []any{object{"name": "focus", "required": true}},
+	}}
 	if f.BadItems {
 		out = append(out, object{"title": "no name"}, object{"name": "odd", "arguments": "none"}, object{"name": "odd2", "arguments": []any{3, object{"name": "a", "required": "yes"}}})
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -62,7 +63,7 @@ func (f *fake) tools() []any {
 		}
 		out = append(out, item)
 	}
-	for _, t := range append(f.Options.Tools[:len(f.Options.Tools):len(f.Options.Tools)], f.extra...) {
+	for _, t := range append(slices.Clip(f.Tools), f.extra...) {
 		schema := t.Schema
 		if schema == nil {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
@@ -97,7 +98,7 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 	}
 	_ = json.Unmarshal(params, &p)
 	a := p.Arguments
-	for _, t := range append(f.Options.Tools[:len(f.Options.Tools):len(f.Options.Tools)], f.added()...) {
+	for _, t := range append(slices.Clip(f.Tools), f.added()...) {
 		if t.Name == p.Name {
 			return text(t.Answer), nil
 		}
@@ -242,9 +243,13 @@ func (f *fake) updates(a arguments) (any, error) {
 func shaped(name string) any {
 	switch name {
 	case "parts":
-		return object{"content": []object{{"type": "text", "text": "part-one"}, {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
-			{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"}, {"type": "resource", "resource": object{"uri": "mem://x", "mimeType": "text/plain", "text": "embedded-text"}},
-			{"type": "resource_link", "uri": "mem://link", "name": "a link", "mimeType": "text/html"}}}
+		return object{"content": []object{
+			{"type": "text", "text": "part-one"},
+			{"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"},
+			{"type": "audio", "data": "UklGRg==", "mimeType": "audio/wav"},
+			{"type": "resource", "resource": object{"uri": "mem://x", "mimeType": "text/plain", "text": "embedded-text"}},
+			{"type": "resource_link", "uri": "mem://link", "name": "a link", "mimeType": "text/html"},
+		}}
 	case "odd":
 		return object{"content": []any{object{"type": "hologram", "beam": 3}, "bare text", object{"type": "text", "text": 5}, nil}, "isError": "no"}
 	case "structured":

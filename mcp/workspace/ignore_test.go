@@ -46,7 +46,7 @@ func TestIgnored(t *testing.T) {
 			write(t, dir, rules)
 			s := stateOf(dir)
 			for want, list := range map[bool]string{true: ignored, false: kept} {
-				for _, rel := range strings.Fields(list) {
+				for rel := range strings.FieldsSeq(list) {
 					rel, isDir := strings.CutSuffix(rel, "/")
 					if got := s.Ignored(filepath.Join(dir, filepath.FromSlash(rel)), isDir); got != want {
 						t.Errorf("%s (dir %v): ignored %v, want %v", rel, isDir, got, want)

@@ -8,6 +8,8 @@ import (
 // mimeTypes are those a model or an editor makes something of. The system's
 // own table is not asked: it differs from machine to machine, and takes .ts
 // for video.
+//
+//nolint:gochecknoglobals // a constant table
 var mimeTypes = map[string]string{
 	".bash": "text/x-shellscript", ".c": "text/x-c", ".cc": "text/x-c++", ".cpp": "text/x-c++", ".cs": "text/x-csharp",
 	".css": "text/css", ".csv": "text/csv", ".gif": "image/gif", ".go": "text/x-go", ".h": "text/x-c", ".hpp": "text/x-c++",

@@ -64,7 +64,7 @@ func newScanner(state *State, i *interest, o *outbox, log *slog.Logger) *scanner
 	s.feed, s.endFeed = state.feed()
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
-		log.Warn("files cannot be watched: changes are noticed late", "err", err)
+		log.Warn("changes of files are noticed late", "why", "files cannot be watched", "err", err)
 		watcher = nil
 	}
 	s.watches = &watches{watcher: watcher, log: log, limit: maxWatches()}

@@ -42,7 +42,7 @@ type Server struct {
 	outbox   *outbox
 	scanner  *scanner
 	out      chan Notification
-	life     context.Context // of the server: ends with Close
+	life     context.Context //nolint:containedctx // of the server: ends with Close
 	end      context.CancelCauseFunc
 	running  sync.WaitGroup
 }
@@ -79,6 +79,8 @@ func (s *Server) Close() {
 func (s *Server) Notifications() <-chan Notification { return s.out }
 
 // protocols are the versions whose resource methods are spoken, newest first.
+//
+//nolint:gochecknoglobals // a constant table
 var protocols = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // Handle answers one request. The result marshals to the method's result

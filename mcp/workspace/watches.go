@@ -55,6 +55,6 @@ func (w *watches) remove(dir string) {
 func (w *watches) say(what string, err error) {
 	if !w.said {
 		w.said = true
-		w.log.Warn(what+": changes are noticed late", "limit", w.limit, "err", err)
+		w.log.Warn("changes of files are noticed late", "why", what, "limit", w.limit, "err", err)
 	}
 }

@@ -1,0 +1,163 @@
+package lsp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/lsp/lsptest"
+	"agentls/mcp"
+)
+
+func TestDetached(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		init   lsptest.Init
+		option string // configuration
+		token  any
+		wish   any
+		want   bool
+	}{
+		{name: "a client that waits", init: lsptest.Init{Client: "Visual Studio Code"}},
+		{name: "Helix", init: lsptest.Init{Client: "helix"}, want: true},
+		{name: "Eglot", init: lsptest.Init{Client: "Eglot"}, want: true},
+		{name: "no name", init: lsptest.Init{Client: "-"}, want: true},
+		{name: "a token of its own", init: lsptest.Init{Client: "Zed"}, token: "t"},
+		{name: "a plugin", init: lsptest.Init{Client: "Emacs", Features: []string{"runEvents"}}},
+		{name: "never", init: lsptest.Init{Client: "helix"}, option: "never"},
+		{name: "always", option: "always", want: true},
+		{name: "wish against the rule", init: lsptest.Init{Client: "helix"}, wish: false},
+		{name: "wish", token: "t", wish: true, want: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			u := setup{llm: agenttest.NewLLM(t, agenttest.Text("the answer")), init: c.init}
+			if c.option != "" {
+				u.options = obj{"detached": c.option}
+			}
+			w := newWorld(t, u)
+			arg := obj{"prompt": "hi", "runId": "r", "session": "s"}
+			if c.wish != nil {
+				arg["detached"] = c.wish
+			}
+			r := result[map[string]any](t, w.StartCommand("agentls.ask", arg, c.token))
+			if _, whole := r["text"]; whole == c.want || r["runId"] != "r" || r["session"] != "s" {
+				t.Errorf("answered %v", r)
+			}
+			if !c.want {
+				return
+			}
+			// The end is told under a token that the server made.
+			token := decodeAs[struct{ Token string }](t, w.AwaitRequest("window/workDoneProgress/create", 1).Params).Token
+			w.Await("end of the progress", func() bool {
+				list := w.progress(token)
+				return len(list) > 1 && list[len(list)-1].Kind == "end" && list[len(list)-1].Message == "the answer"
+			})
+		})
+	}
+}
+
+// Neovim's buf_request_sync cancels when it has waited long enough: a detached
+// run goes on.
+func TestCancelOfADetachedRequestComesTooLate(t *testing.T) {
+	gate := make(chan struct{})
+	llm := agenttest.NewLLM(t, agenttest.Step{Wait: gate, Text: []string{"late"}})
+	w := newWorld(t, setup{llm: llm})
+	p := w.ask("hi", obj{"detached": true})
+	result[startedInfo](t, p)
+	p.Cancel()
+	close(gate)
+	w.awaitRuns("end of the run", func(list []runInfo) bool { return list[0].Status == runCompleted })
+}
+
+func TestDetachedFailurePopsUp(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindAuth, Message: "The key is wrong."}})
+	w := newWorld(t, setup{llm: llm})
+	result[startedInfo](t, w.ask("hi", obj{"detached": true}))
+	w.AwaitNotification("window/showMessage", 1)
+	if got := w.messages("window/showMessage"); len(got) != 1 || !strings.Contains(got[0], "The key is wrong.") {
+		t.Errorf("messages %q", got)
+	}
+}
+
+// A client that never answers create gets no progress and its answer in time.
+func TestProgressThatTheClientDoesNotTake(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Text("x"))})
+	w.On("window/workDoneProgress/create", func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent })
+	result[agent.Result](t, w.ask("hi", nil))
+	if n := len(w.Notifications("$/progress")); n > 0 {
+		t.Errorf("%d progress notifications under a token that nobody took", n)
+	}
+}
+
+func TestProgressIsFewReportsAndHoldsNoSecret(t *testing.T) {
+	const secret = "sk-abcdefgh12345678"
+	var text []string
+	for range 400 {
+		text = append(text, "word ")
+	}
+	for _, r := range secret {
+		text = append(text, string(r))
+	}
+	gate := make(chan struct{})
+	llm := agenttest.NewScript(t, func(n int, _ agent.Request) agenttest.Step {
+		if n == 1 {
+			return agenttest.Step{Text: text, Calls: []agent.ToolCall{{ID: "1", Name: "list_dir", Arguments: `{"path":"."}`}}}
+		}
+		return agenttest.Step{Wait: gate, Text: []string{"done"}}
+	})
+	w := newWorld(t, setup{llm: llm})
+	start := time.Now()
+	p := w.StartCommand("agentls.ask", obj{"prompt": "hi " + secret}, "tok")
+	w.Await("second step", func() bool {
+		list := w.progress("tok")
+		return len(list) > 0 && strings.Contains(list[len(list)-1].Message, "step 2")
+	})
+	close(gate)
+	result[agent.Result](t, p)
+	list := w.progress("tok")
+	if most := 3 + int(time.Since(start)/reportEvery); len(list) > most {
+		t.Errorf("%d notifications in %v", len(list), time.Since(start))
+	}
+	for _, v := range list {
+		if strings.Contains(v.Message+v.Title, "sk-ab") || v.Percentage != nil {
+			t.Errorf("progress %+v", v)
+		}
+	}
+	if !list[0].Cancellable {
+		t.Errorf("begin %+v", list[0])
+	}
+}
+
+// A word that is still being written may be the beginning of a secret.
+func TestLastWordsHoldNoPieceOfASecret(t *testing.T) {
+	secrets := mcp.NewSecrets()
+	secrets.Add("correct-horse-battery")
+	for _, c := range []struct{ name, text, want string }{
+		{"whole words", "one two ", "one two"},
+		{"a word that grows", "one correct-hor", "one"},
+		{"a secret", "one correct-horse-battery two ", "one [redacted] two"},
+		{"no spaces", "你好世界", "你好世界"},
+		{"no spaces before a secret", "你好correct-hor", "你好"},
+		{"long", strings.Repeat("word ", 100), "…" + strings.Repeat("word ", 100)[499-lastWordsMax:499]},
+		{"a tail that was cut", strings.Repeat("x", 3*tailBytes) + " end ", "end"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := progress{s: &Server{o: Options{Secrets: secrets}}}
+			for i := range len(c.text) {
+				p.say([]byte(c.text[i : i+1]))
+				if len(c.text) > 200 {
+					continue
+				}
+				if words := p.words(); strings.Contains(words, "corr") {
+					t.Fatalf("after %d bytes the words are %q", i+1, words)
+				}
+			}
+			if got := p.words(); got != c.want {
+				t.Errorf("the words are %q, want %q", got, c.want)
+			}
+		})
+	}
+}
