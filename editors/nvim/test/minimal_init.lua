@@ -2,6 +2,9 @@
 local root = vim.fs.dirname(vim.fs.dirname(debug.getinfo(1, "S").source:sub(2)))
 vim.opt.swapfile = false
 vim.opt.shadafile = "NONE"
+if vim.fn.exists("+messagesopt") == 1 then
+  vim.o.messagesopt = "wait:0,history:500" -- no waiting for a key after a long message
+end
 if not vim.env.AGENTLS_TEST_STOCK then
   vim.opt.runtimepath:prepend(root)
 end

@@ -137,18 +137,19 @@ return {
     function(world)
       local editor = open_prompt(world)
       editor:type("iSLOW<Esc>:Agentls send<CR>")
-      editor:wait("words", [[return vim.fn.search("word5 ", "nw") > 0]])
-      editor:type("ggOtyped meanwhile<Esc>")
-      editor:wait("more words", [[return vim.fn.search("word100$", "nw") > 0]])
+      for n = 10, 150, 10 do
+        editor:wait("word " .. n, [[return vim.fn.search(("word%d$"):format(...), "nw") > 0]], n)
+        editor:type("ggOtyped " .. n .. "<Esc>")
+      end
       editor:type(":Agentls cancel<CR>")
       idle(editor)
       local lines = editor:lines()
-      equal(lines[1], "typed meanwhile")
-      equal(lines[2], "SLOW")
+      equal({ lines[1], lines[16] }, { "typed 150", "SLOW" })
       local text = table.concat(lines, " ")
-      for n = 1, 99 do
+      for n = 1, 149 do
         check(text:find(("word%d word%d "):format(n, n + 1)), "word %d is missing in\n%s", n, text)
       end
+      equal(editor:lua([[return notes]]), {}, "messages")
     end,
   },
   {
@@ -226,6 +227,23 @@ return {
       editor:lua([[answer_question("Allow once")]])
       answer(editor, "Tool said: .*end")
       equal(editor:lua([[return #vim.api.nvim_list_wins()]]), 2, "windows")
+    end,
+  },
+  {
+    "questions come one at a time",
+    function(world)
+      local editor = open_prompt(world)
+      editor:lua([[choose()]])
+      editor:type([[:Agentls ask CALL echo {"text": "one"}<CR>]])
+      editor:type([[:Agentls ask CALL echo {"text": "two"}<CR>]])
+      editor:wait("two waiting runs", [[
+        return vim.iter(require("agentls.run").list()):all(function(run) return run.status == "waiting" end)]])
+      equal(editor:lua([[return #questions]]), 1, "questions")
+      editor:lua([[answer_question("Deny")]])
+      editor:wait("the second", [[return #questions == 2]])
+      editor:lua([[answer_question("Allow once")]])
+      idle(editor)
+      equal(#world:received("tools/call"), 1, "calls")
     end,
   },
   {

@@ -31,7 +31,7 @@ end
 
 ---@param buf integer
 local function show(buf)
-  if #vim.fn.win_findbuf(buf) > 0 then
+  if vim.fn.bufwinid(buf) ~= -1 then
     return
   end
   local split = require("agentls.config").get().split

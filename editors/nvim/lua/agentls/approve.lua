@@ -116,9 +116,10 @@ end
 
 ---A window above everything with what the question's line cannot hold.
 ---@param params agentls.ApproveParams
+---@param whole boolean the line holds all
 ---@return fun() close
-local function show_details(params)
-  local lines = details(params)
+local function show_details(params, whole)
+  local lines = whole and {} or details(params)
   if #lines == 0 then
     return function() end
   end
@@ -200,9 +201,8 @@ function show_next()
   local question = table.remove(queue, 1)
   active = question
   local prompt, whole = title(question.params)
-  if not whole then
-    question.close = show_details(question.params)
-  end
+  local shown, close = pcall(show_details, question.params, whole) -- a tiny screen may have no room
+  question.close = shown and close or question.close
   local function on_choice(choice)
     local result = choice and { decision = choice.decision } or { decision = "deny", reason = "dismissed" }
     if not settle(question, result) and result.decision ~= "deny" then

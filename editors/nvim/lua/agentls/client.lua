@@ -160,11 +160,11 @@ end
 ---@param argument table
 ---@param token? string workDoneToken
 ---@param done fun(err: lsp.ResponseError?, result: any) not called after a cancel
----@param buf? integer
 ---@return integer? request id; nil when the server is gone
-function M.execute(client, command, argument, token, done, buf)
+function M.execute(client, command, argument, token, done)
   local params = { command = command, arguments = { argument }, workDoneToken = token }
-  local ok, id = call(client, "request", "workspace/executeCommand", params, done, buf)
+  -- For no buffer, so that the changes of all of them are told first.
+  local ok, id = call(client, "request", "workspace/executeCommand", params, done)
   return ok and id or nil
 end
 

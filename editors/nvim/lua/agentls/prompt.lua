@@ -31,10 +31,9 @@ function M.send()
   if vim.bo.filetype ~= "agentls" or vim.bo.buftype ~= "" or vim.api.nvim_buf_get_name(buf) == "" then
     return client.notify("only a prompt buffer can be sent: open a file named *.agentls.md, or use :Agentls ask")
   end
-  local win = vim.api.nvim_get_current_win()
+  local cursor = vim.api.nvim_win_get_cursor(0)
   client.with(buf, function(c)
-    local encoding = c.offset_encoding
-    local position = vim.lsp.util.make_position_params(win, encoding).position
+    local position = vim.lsp.util.make_given_range_params(cursor, cursor, buf, c.offset_encoding).range.start
     local argument = { uri = vim.uri_from_bufnr(buf), position = position, stream = true }
     require("agentls.run").start(c, "agentls.send", argument, view(buf, position.line))
   end)

@@ -119,7 +119,7 @@ function M.start(c, command, argument, view)
   run.status, run.note, run.detached, run.questions, run.view = "queued", "", false, 0, view
   run.request = client.execute(c, command, argument, run.token, function(err, result)
     answered(run, err, result)
-  end, view.buf)
+  end)
   table.insert(runs, run)
   if not run.request then
     return finish(run, "failed", nil, "the server is gone; the next command starts it again")
