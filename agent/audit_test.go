@@ -103,7 +103,8 @@ func TestAuditOfLargeArguments(t *testing.T) {
 		map[string]string{"text": strings.Repeat("x", 4<<20)},
 		map[string]string{"text": strings.Repeat(known, 100_000)},
 		map[string]string{"text": strings.Repeat("--token "+strings.Repeat("s", 5000)+" ", 100)},
-		many, slices.Repeat([]int{1}, 1<<17), map[string]int{strings.Repeat("k", 1<<20): 1},
+		many, slices.Repeat([]int{1}, 1<<17),
+		map[string]int{strings.Repeat("k", 1<<20): 1},
 	} {
 		began := time.Now()
 		a.Write(AuditEntry{Tool: "t", Arguments: marshal(args)})

@@ -38,8 +38,10 @@ func newBench(t *testing.T) *bench {
 	b.write("ws/bin.dat", "one\x00two")
 	b.write("ws/empty", "")
 	b.write("outside.txt", "one: outside\n")
-	b.env = env{folders: findFolders([]string{b.dir}), host: b.desk, limit: 50000, progress: func(mcp.Progress) {},
-		ignored: func(path string, _ bool) bool { return strings.Contains(path, string(filepath.Separator)+"vendor") }}
+	b.env = env{
+		folders: findFolders([]string{b.dir}), host: b.desk, limit: 50000, progress: func(mcp.Progress) {},
+		ignored: func(path string, _ bool) bool { return strings.Contains(path, string(filepath.Separator)+"vendor") },
+	}
 	return b
 }
 

@@ -164,18 +164,19 @@ func notStarted(by string) callResult {
 
 // unknownTool tells the model which names there are, and whose server is away.
 func (a *Agent) unknownTool(name string, set toolset) string {
-	text := fmt.Sprintf("There is no tool %q.%s", oneLine(name, 100), notRun)
+	var text strings.Builder
+	fmt.Fprintf(&text, "There is no tool %q.%s", oneLine(name, 100), notRun)
 	for _, s := range a.manager.Servers() {
 		if s.Status != mcp.StatusReady && strings.HasPrefix(name, "mcp__"+cleanName(s.Name)+"__") {
-			text += fmt.Sprintf(" The MCP server %q is not ready: it is %s.", oneLine(s.Name, 100), s.Status)
+			fmt.Fprintf(&text, " The MCP server %q is not ready: it is %s.", oneLine(s.Name, 100), s.Status)
 		}
 	}
 	if names := set.names(); len(names) > 0 {
-		text += " Near names: " + strings.Join(nearNames(name, names, 5), ", ") + "."
+		text.WriteString(" Near names: " + strings.Join(nearNames(name, names, 5), ", ") + ".")
 	} else {
-		text += " No tools are offered."
+		text.WriteString(" No tools are offered.")
 	}
-	return text
+	return text.String()
 }
 
 // progressText words a server's progress.

@@ -66,8 +66,10 @@ func TestCancel(t *testing.T) {
 		{name: "before the first token", steps: []agenttest.Step{{Block: true}}, kept: "[the run was cancelled here]"},
 		{name: "in the stream", steps: []agenttest.Step{{Text: []string{"partial "}, Block: true}}, kept: "partial \n\n[the run was cancelled here]"},
 		// obot-platform/obot#5697
-		{name: "while a question is open", prepare: func(w *world) { w.host.Answer = ask }, steps: []agenttest.Step{tool("mcp__fake__echo")},
-			statuses: []agent.Outcome{"cancelled", "cancelled"}, kept: "I call. "},
+		{
+			name: "while a question is open", prepare: func(w *world) { w.host.Answer = ask }, steps: []agenttest.Step{tool("mcp__fake__echo")},
+			statuses: []agent.Outcome{"cancelled", "cancelled"}, kept: "I call. ",
+		},
 		{name: "in a call", steps: []agenttest.Step{tool("mcp__fake__sleep")}, statuses: []agent.Outcome{"cancelled", "completed"}, kept: "I call. "},
 		// agentclientprotocol/claude-agent-acp#680, vybestack/llxprt-code#282
 		{name: "in a call that does not react", steps: []agenttest.Step{tool("mcp__fake__stubborn")}, statuses: []agent.Outcome{"completed", "unknown"}, kept: "I call. ", most: 300 * time.Millisecond},
@@ -164,5 +166,7 @@ func TestCloseWaitsASecondForCalls(t *testing.T) {
 	})
 }
 
-var _ agent.Manager = (*servers)(nil)
-var _ agent.Manager = (*mcp.Manager)(nil)
+var (
+	_ agent.Manager = (*servers)(nil)
+	_ agent.Manager = (*mcp.Manager)(nil)
+)

@@ -121,8 +121,7 @@ func (e *ProviderError) Unwrap() error { return e.Err }
 // AsProviderError gives err as a [*ProviderError], made of an unknown one as
 // an internal failure.
 func AsProviderError(err error) *ProviderError {
-	var pe *ProviderError
-	if errors.As(err, &pe) {
+	if pe, ok := errors.AsType[*ProviderError](err); ok {
 		return pe
 	}
 	return &ProviderError{Kind: KindInternal, Message: fmt.Sprintf("internal error: %v", err), Err: err}

@@ -44,8 +44,10 @@ func newReal(t *testing.T, o mcptest.Options) *real {
 	t.Cleanup(w.manager.Close)
 	o.Log = string(w.log)
 	command, args, env := mcptest.Command(t, o)
-	w.manager.Configure([]mcp.ServerConfig{{Name: "fake", Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Cwd: w.dir,
-		Timeout: mcp.DefaultTimeout, StartupTimeout: mcp.DefaultStartupTimeout, Protocol: "auto", Fingerprint: "f1"}})
+	w.manager.Configure([]mcp.ServerConfig{{
+		Name: "fake", Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Cwd: w.dir,
+		Timeout: mcp.DefaultTimeout, StartupTimeout: mcp.DefaultStartupTimeout, Protocol: "auto", Fingerprint: "f1",
+	}})
 	w.audit = agent.NewAudit(filepath.Join(t.TempDir(), "audit"), w.secrets, log)
 	w.agent = agent.New(agent.Options{Manager: w.manager, State: state, Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(t.TempDir(), "approvals.json"), Log: log})
 	t.Cleanup(w.agent.Close)

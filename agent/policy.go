@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -87,6 +88,8 @@ func (v verdict) byDefault(t *tool, secret exposure, def string) verdict {
 
 // startAllowed are the built-in tools that read the workspace and change
 // nothing.
+//
+//nolint:gochecknoglobals // a constant table
 var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true}
 
 // rules matches the texts of rules against one tool.
@@ -164,10 +167,8 @@ func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
 
 // exposesPath judges one file by each of its absolute paths.
 func (a *Agent) exposesPath(shown string, dir bool, paths ...string) exposure {
-	for _, p := range paths {
-		if secretName(p) {
-			return exposure{shown, quote(shown) + " may hold secrets"}
-		}
+	if slices.ContainsFunc(paths, secretName) {
+		return exposure{shown, quote(shown) + " may hold secrets"}
 	}
 	for _, p := range paths {
 		if a.ignored(p, dir) {

@@ -20,6 +20,8 @@ const (
 )
 
 // imageTypes are the formats that models read.
+//
+//nolint:gochecknoglobals // a constant table
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // toolOutput makes what a server answered readable for the model: text parts

@@ -10,8 +10,10 @@ import (
 // editor-code-assistant/eca#340, github/copilot-cli#1876, open-webui/computer#87
 func TestFitSchema(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"as given", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false,"description":"d"}`,
-			`{"additionalProperties":false,"description":"d","properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		{
+			"as given", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false,"description":"d"}`,
+			`{"additionalProperties":false,"description":"d","properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
+		},
 		{"nothing", ``, emptySchema},
 		{"null", `null`, emptySchema},
 		{"list", `[]`, emptySchema},
@@ -19,14 +21,20 @@ func TestFitSchema(t *testing.T) {
 		{"empty type", `{"type":""}`, emptySchema},
 		{"type list", `{"type":["object","null"],"properties":null,"required":null}`, emptySchema},
 		{"properties list", `{"type":"object","properties":[]}`, emptySchema},
-		{"$schema goes, $defs stay", `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"x","type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"string"}}}`,
-			`{"$defs":{"A":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/A"}},"type":"object"}`},
+		{
+			"$schema goes, $defs stay", `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"x","type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"string"}}}`,
+			`{"$defs":{"A":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/A"}},"type":"object"}`,
+		},
 		{"required that is not there", `{"type":"object","properties":{"a":{}},"required":["b","a","a"]}`, `{"properties":{"a":{}},"required":["a"],"type":"object"}`},
 		{"odd properties", `{"properties":{"a":true,"b":null}}`, `{"properties":{"a":{},"b":{}},"type":"object"}`},
-		{"anyOf at the top", `{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}`,
-			`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`},
-		{"allOf with a reference", `{"allOf":[{"$ref":"#/definitions/A"},{"required":["a"]}],"definitions":{"A":{"properties":{"a":{"type":"string"}}}}}`,
-			`{"definitions":{"A":{"properties":{"a":{"type":"string"}}}},"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`},
+		{
+			"anyOf at the top", `{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}`,
+			`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`,
+		},
+		{
+			"allOf with a reference", `{"allOf":[{"$ref":"#/definitions/A"},{"required":["a"]}],"definitions":{"A":{"properties":{"a":{"type":"string"}}}}}`,
+			`{"definitions":{"A":{"properties":{"a":{"type":"string"}}}},"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
+		},
 		{"HTML stays", `{"type":"object","properties":{"a":{"description":"<b> & c"}}}`, `{"properties":{"a":{"description":"<b> & c"}},"type":"object"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

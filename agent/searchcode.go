@@ -96,12 +96,12 @@ func (s *search) walk(ctx context.Context, f folder) {
 		switch {
 		case ctx.Err() != nil || s.full:
 			return fs.SkipAll
-		case err != nil: // what cannot be read is passed over
-			return nil
+		case err != nil:
+			return nil //nolint:nilerr // what cannot be read is passed over
 		}
 		rel, err := filepath.Rel(f.real, p)
 		if err != nil || rel == "." {
-			return nil
+			return nil //nolint:nilerr // likewise
 		}
 		if d.Name() == ".git" || s.e.ignored(p, d.IsDir()) || s.e.ignored(filepath.Join(f.given, rel), d.IsDir()) {
 			if d.IsDir() {

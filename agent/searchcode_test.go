@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +41,7 @@ func TestSearchEndsWithItsContext(t *testing.T) {
 	b := newBench(t)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(ErrCancelled)
-	if _, err := searchCode(ctx, b.env, json.RawMessage(`{"query":"one"}`)); err != ErrCancelled {
+	if _, err := searchCode(ctx, b.env, json.RawMessage(`{"query":"one"}`)); !errors.Is(err, ErrCancelled) {
 		t.Error(err)
 	}
 }

@@ -200,7 +200,7 @@ func object(arguments string) (json.RawMessage, error) {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, errors.New("the arguments are JSON, but no object")
 		}
-		return nil, fmt.Errorf("the arguments are no valid JSON: %v", err)
+		return nil, fmt.Errorf("the arguments are no valid JSON: %w", err)
 	}
 	return compact([]byte(text)), nil
 }
@@ -211,7 +211,7 @@ func into(args json.RawMessage, v any) error {
 		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return fmt.Errorf("the argument %q must be of type %s, not %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
 		}
-		return fmt.Errorf("the arguments cannot be read: %v", err)
+		return fmt.Errorf("the arguments cannot be read: %w", err)
 	}
 	return nil
 }

@@ -57,6 +57,8 @@ func readPeer(p map[string]json.RawMessage) peer {
 
 // announced are the features of ours that a client may look for in
 // experimental.agentls.
+//
+//nolint:gochecknoglobals // a constant table
 var announced = []string{"runEvents", "approvals"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {

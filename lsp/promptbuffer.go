@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -48,8 +49,8 @@ func headingRole(line string) string {
 // one for offset < 0.
 func promptAt(text string, offset int) (body string, ok bool) {
 	list := turns(text)
-	for i := len(list) - 1; i >= 0; i-- {
-		t := list[i]
+	for i, t := range slices.Backward(list) {
+
 		if t.role == "agent" {
 			continue
 		}

@@ -81,8 +81,13 @@ func TestIsPromptBuffer(t *testing.T) {
 		uri, language string
 		want          bool
 	}{
-		{"file:///a/b.agentls.md", "markdown", true}, {"file:///a/b%2Eagentls.md", "plaintext", true}, {"untitled:Untitled-1", "agentls", true},
-		{"untitled:x.agentls.md", "", true}, {"file:///a/b.md", "markdown", false}, {"file:///a/agentls.md", "markdown", false}, {"file:///b.agentls.md/c", "x", false},
+		{"file:///a/b.agentls.md", "markdown", true},
+		{"file:///a/b%2Eagentls.md", "plaintext", true},
+		{"untitled:Untitled-1", "agentls", true},
+		{"untitled:x.agentls.md", "", true},
+		{"file:///a/b.md", "markdown", false},
+		{"file:///a/agentls.md", "markdown", false},
+		{"file:///b.agentls.md/c", "x", false},
 	} {
 		key, path := canonical(c.uri)
 		if got := isPromptBuffer(document{uri: key, path: path, languageID: c.language}); got != c.want {

@@ -21,11 +21,11 @@ func prepareResolve(s *Server, _ context.Context, params []byte) (func(context.C
 	return func(context.Context) (any, error) {
 		var data resolvable
 		if json.Unmarshal(item["data"], &data) != nil || data.Server == "" {
-			return json.RawMessage(params), nil
+			return json.RawMessage(params), nil //nolint:nilerr // an item of somebody else
 		}
 		list, err := s.o.Manager.Resources(data.Server)
 		if err != nil {
-			return json.RawMessage(params), nil // the server is gone, the item is still right
+			return json.RawMessage(params), nil //nolint:nilerr // the server is gone, the item is still right
 		}
 		for _, r := range list.Resources {
 			if r.URI != data.URI {

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/textproto"
@@ -117,7 +118,7 @@ func (w *wire) read(out io.Reader) {
 	for {
 		header, err := textproto.NewReader(r).ReadMIMEHeader()
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				w.t.Errorf("stdout is not LSP: %v", err)
 			}
 			return

@@ -7,6 +7,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/textproto"
@@ -183,7 +184,7 @@ func (e *Editor) read() {
 	for {
 		body, err := readFrame(r)
 		if err != nil {
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				e.t.Errorf("stdout is not LSP: %v", err)
 			}
 			break

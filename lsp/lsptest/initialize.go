@@ -3,6 +3,7 @@ package lsptest
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,9 +43,7 @@ func (e *Editor) Initialize(i Init) json.RawMessage {
 	if i.Capabilities == nil {
 		p["capabilities"] = Capabilities(i.Features...)
 	}
-	for key, value := range i.Extra {
-		p[key] = value
-	}
+	maps.Copy(p, i.Extra)
 	return e.InitializeParams(p)
 }
 

@@ -2,6 +2,7 @@ package lsptest
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 )
 
@@ -91,14 +92,15 @@ func (e *Editor) answer(r Request, answer Answer) {
 		answer = e.stock(r.Method)
 	}
 	result, err := answer(r.Params)
-	if err == ErrSilent {
+	if errors.Is(err, ErrSilent) {
 		return
 	}
 	if err == nil {
 		e.send(map[string]any{"id": r.ID, "result": result})
 		return
 	}
-	wire, ok := err.(*Error)
+	wire := &Error{}
+	ok := errors.As(err, &wire)
 	if !ok {
 		wire = &Error{Code: -32603, Message: err.Error()}
 	}
