@@ -60,7 +60,7 @@ type Server struct {
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
 	alive      context.Context //nolint:containedctx // see above
-	background sync.WaitGroup // goroutines that end with alive
+	background sync.WaitGroup  // goroutines that end with alive
 }
 
 // peer is what the client told in initialize.
