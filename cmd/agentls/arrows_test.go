@@ -2,6 +2,7 @@ package main
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -44,7 +45,7 @@ func TestNothingPointsUp(t *testing.T) {
 			t.Errorf("%s has no place in the house; give it its arrows here and in ARCHITECTURE.md", pkg)
 		}
 		seen++
-		for _, imp := range strings.Fields(imports) {
+		for imp := range strings.FieldsSeq(imports) {
 			if strings.HasPrefix(imp, "agentls/") && !contains(allowed, imp) {
 				t.Errorf("%s imports %s: nothing points up", pkg, imp)
 			}
@@ -60,11 +61,4 @@ func TestNothingPointsUp(t *testing.T) {
 	}
 }
 
-func contains(words, word string) bool {
-	for _, w := range strings.Fields(words) {
-		if w == word {
-			return true
-		}
-	}
-	return false
-}
+func contains(words, word string) bool { return slices.Contains(strings.Fields(words), word) }
