@@ -23,7 +23,7 @@ func (m *Manager) Configure(list []ServerConfig) {
 	wanted := m.wanted(list)
 	for name, s := range m.sessions {
 		if _, ok := wanted[name]; !ok && name != workspaceName {
-			s.halt()
+			m.leaving[name] = s.halt()
 			delete(m.sessions, name)
 		}
 	}
@@ -32,9 +32,19 @@ func (m *Manager) Configure(list []ServerConfig) {
 			m.replace(cfg)
 		}
 	}
+	maps.DeleteFunc(m.leaving, func(_ string, gone <-chan struct{}) bool { return closed(gone) })
 	m.reorder()
 	m.mu.Unlock()
 	m.admit()
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
 }
 
 // wanted returns the servers of list by name, without those whose name is
@@ -64,7 +74,10 @@ func (m *Manager) replace(cfg ServerConfig) {
 	s := newSession(&m.hub, cfg)
 	if old := m.sessions[cfg.Name]; old != nil {
 		s.after = old.halt()
+	} else {
+		s.after = m.leaving[cfg.Name] // it was taken out a moment ago
 	}
+	delete(m.leaving, cfg.Name)
 	for name, value := range cfg.Env {
 		if IsSecretKey(name) {
 			m.secrets.Add(value)

@@ -64,8 +64,9 @@ type Manager struct {
 	closed   bool
 	folder   bool // the workspace folder is trusted
 	sessions map[string]*session
-	asked    map[string]bool // servers, by name and fingerprint, whose trust was asked for
-	order    []*session      // "workspace" first, the rest by name; replaced as a whole
+	leaving  map[string]<-chan struct{} // servers that were taken out, until they are gone
+	asked    map[string]bool            // servers, by name and fingerprint, whose trust was asked for
+	order    []*session                 // "workspace" first, the rest by name; replaced as a whole
 }
 
 // NewManager returns a manager that serves only "workspace" until Configure.
@@ -78,7 +79,7 @@ func newManager(o Options, t timing) *Manager {
 	if o.Secrets == nil {
 		o.Secrets = NewSecrets()
 	}
-	m := &Manager{sessions: map[string]*session{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}}
+	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
 		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),

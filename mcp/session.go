@@ -133,9 +133,16 @@ func (s *session) start(ctx context.Context, wg *sync.WaitGroup, after <-chan st
 	})
 }
 
-// halt ends the session, and returns what closes when it is gone.
+// halt ends the session, and returns what closes when it is gone, and the one
+// that it replaced as well.
 func (s *session) halt() <-chan struct{} {
-	s.begin.Do(func() { close(s.done) }) // it never ran
+	gone := (<-chan struct{})(s.done) // closes after s.after where it ran
+	s.begin.Do(func() {
+		close(s.done)
+		if s.after != nil {
+			gone = s.after
+		}
+	})
 	s.answered()
 	s.mu.Lock()
 	stop := s.stop
@@ -143,7 +150,7 @@ func (s *session) halt() <-chan struct{} {
 	if stop != nil {
 		stop(errStopped)
 	}
-	return s.done
+	return gone
 }
 
 // answered ends the question whether the server may run.
