@@ -20,6 +20,9 @@ type Source struct {
 	Getenv  func(string) (string, bool) // as os.LookupEnv
 	Environ []string                    // for ${cmd:…}
 	Secrets *mcp.Secrets                // learns every expanded value; may be nil
+	// Alone gives each ${cmd:…} a process group, so that all of it ends with
+	// the Load. Such a command cannot ask on the terminal.
+	Alone bool
 }
 
 // Request is what the front end adds.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -137,7 +136,7 @@ func (x *expander) file(path, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(x.l.source.Dir, name)
 	}
-	text, err := os.ReadFile(name)
+	text, err := readFile(name)
 	if err != nil {
 		return x.fail(path, "${file:…} cannot be read: %v", err)
 	}
@@ -163,6 +162,9 @@ func (x *expander) command(path, line string) string {
 	cmd := exec.CommandContext(ctx, shell, flag, line)
 	cmd.Env = x.l.source.Environ
 	cmd.WaitDelay = time.Second
+	if x.l.source.Alone {
+		alone(cmd)
+	}
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

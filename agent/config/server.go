@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -216,7 +215,7 @@ func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Folder, name)
 	}
-	text, err := os.ReadFile(name)
+	text, err := readFile(name)
 	if err != nil {
 		x.fail(path, "cannot be read: %v", err)
 		return

@@ -10,6 +10,7 @@ import (
 // exit code is LSP's: 0 after shutdown and exit.
 func serve(ctx context.Context, p program) error {
 	parts := newParts(p)
+	parts.source.Alone = true // the terminal, if any, is the editor's
 	server := lsp.New(lsp.Options{
 		Version: version, Agent: parts.agent, Audit: parts.audit, Manager: parts.manager, State: parts.state,
 		Config: parts.source, NewLLM: parts.newLLM, StateDir: parts.paths.state, Secrets: parts.secrets,
