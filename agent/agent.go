@@ -103,9 +103,9 @@ func (a *Agent) Run(ctx context.Context, t Task) (Result, error) {
 	return r.finish(ctx, err), err
 }
 
-// Close waits for tool calls that were left to their owner, a second at most.
-// No call starts after it.
-func (a *Agent) Close() { a.calls.close(time.Second) }
+// Close waits for tool calls that were left to their owner, half a second at
+// most. No call starts after it.
+func (a *Agent) Close() { a.calls.close(500 * time.Millisecond) }
 
 // calls counts the tool calls in flight, the abandoned ones included.
 type calls struct {

@@ -18,7 +18,7 @@ func (e panicError) Error() string { return fmt.Sprintf("internal error: %v", e.
 
 // await runs f on a goroutine that the agent owns and waits for it; after ctx
 // ended no longer than the grace time. ok is false when f was left behind: its
-// late answer is dropped, and Close waits for it a second at most. err is set
+// late answer is dropped, and Close waits for it half a second at most. err is set
 // when f panicked or the agent is closed.
 func await[T any](ctx context.Context, a *Agent, f func(context.Context) T) (v T, ok bool, err error) {
 	type answer struct {

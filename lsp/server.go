@@ -79,9 +79,10 @@ type features struct{ runEvents, approvals, plans, diagnostics, save bool }
 // The end of a connection takes these at most, together under the 2 s of
 // CONTRACT §1.
 const (
-	windUpTime = 1300 * time.Millisecond // until all is answered
-	flushTime  = 300 * time.Millisecond  // until the client has taken the answers
-	readerTime = 100 * time.Millisecond  // until the reader has noticed
+	windUpTime = 900 * time.Millisecond // until all is answered
+	flushTime  = 300 * time.Millisecond // until the client has taken the answers
+	readerTime = 100 * time.Millisecond // until the reader has noticed
+	watchEvery = 250 * time.Millisecond // the client's process is looked at
 )
 
 // New returns a server that is ready to Serve.
@@ -140,13 +141,17 @@ func (s *Server) failure() error {
 }
 
 // windUp cancels everything, and sees to it that every request has its answer
-// and the client a chance to take it.
+// and the client a chance to take it. It closes the manager.
 func (s *Server) windUp(cancel context.CancelCauseFunc) {
 	s.wire.end(nil)
 	cancel(errGone)
 	ctx, done := context.WithTimeout(context.Background(), windUpTime)
 	defer done()
+	// Children take a second to end, so they are told while the rest is still
+	// waited for, but after the runs had time to cancel their calls.
+	children := time.AfterFunc(s.runs.grace, s.o.Manager.Close) // awaited by its owner's Close
 	s.runs.close(ctx, errGone)
+	children.Reset(0)
 	s.inflight.close(ctx, s.wireError("", errGone))
 	s.settle(ctx)
 	flush, done := context.WithTimeout(context.Background(), flushTime)
@@ -187,7 +192,7 @@ func (s *Server) exit() {
 // watch ends the connection when the client's process has died. It returns
 // when it did, or with ctx.
 func (s *Server) watch(ctx context.Context, pid int) {
-	tick := time.NewTicker(time.Second)
+	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
 		select {

@@ -238,7 +238,7 @@ func TestEnd(t *testing.T) {
 			if (err != nil) != wantErr {
 				t.Errorf("Serve: %v", err)
 			}
-			// The process is watched once a second; that second is not the end's.
+			// The bound is far over what it takes.
 			if took := time.Since(start); took > 3*time.Second {
 				t.Errorf("the end took %v", took)
 			}
@@ -254,6 +254,34 @@ func TestEnd(t *testing.T) {
 	check("the editor's process dies", func(*lsptest.Editor) { dead.Store(true) }, "test/hang", false)
 	check("a handler that does not react", (*lsptest.Editor).Close, "test/stuck", false)
 	close(release)
+}
+
+// Children take a second to end: were they told only after a handler that does
+// not react was given up, the end would take more than two.
+func TestChildrenEndBesideTheRest(t *testing.T) {
+	release := make(chan struct{})
+	defer close(release)
+	o := testOptions(t)
+	e, _ := served(t, o, map[string]prepare{
+		"test/stuck": later(func(*Server, context.Context) (any, error) { <-release; return nil, nil }),
+	})
+	e.Initialize(lsptest.Init{})
+	e.Start("test/stuck", nil)
+	e.Close()
+	if _, err := e.Wait(); err != nil {
+		t.Error(err)
+	}
+	late := time.After(5 * time.Second)
+	for {
+		select {
+		case _, open := <-o.Manager.Events():
+			if !open {
+				return
+			}
+		case <-late:
+			t.Fatal("the manager still runs")
+		}
+	}
 }
 
 // An editor that was killed has closed both ends.

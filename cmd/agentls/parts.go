@@ -59,13 +59,16 @@ func newParts(p program) *parts {
 	}
 }
 
-// close ends every child and waits for what still runs.
+// close ends every child and waits for what still runs: beside each other,
+// because a call that was left behind often ends with its child.
 func (p *parts) close() {
-	p.agent.Close()
+	var ends sync.WaitGroup
+	ends.Go(p.agent.Close)
+	ends.Go(p.manager.Close)
+	ends.Wait()
 	if p.llm != nil {
 		p.llm.Close()
 	}
-	p.manager.Close()
 	_ = p.logFile.Close()
 }
 
