@@ -88,6 +88,11 @@ func (b *bufferWriter) finish(o outcome) {
 // write follows the document and writes, until the run's end is written.
 func (b *bufferWriter) write() {
 	defer close(b.done)
+	defer func() {
+		if p := recover(); p != nil { // over the document, which may hold anything
+			b.x.s.panicked("the prompt buffer", p)
+		}
+	}()
 	cancelled := b.x.ctx.Done()
 	var due, late <-chan time.Time
 	for {

@@ -87,13 +87,9 @@ func (s *Server) prepared(ctx context.Context, prep prepare, method string, para
 
 // serve answers one request.
 func (s *Server) serve(ctx context.Context, r *request, method string, serve func(context.Context) (any, error), err error) {
-	var result any
-	if err == nil {
-		result, err = s.served(ctx, method, serve)
-	}
 	var raw []byte
 	if err == nil {
-		raw, err = codec{}.Marshal(result)
+		raw, err = s.served(ctx, method, serve)
 	}
 	if err != nil {
 		s.inflight.finish(r, nil, s.wireError(method, err))
@@ -102,13 +98,16 @@ func (s *Server) serve(ctx context.Context, r *request, method string, serve fun
 	s.inflight.finish(r, raw, nil)
 }
 
-func (s *Server) served(ctx context.Context, method string, serve func(context.Context) (any, error)) (result any, err error) {
+func (s *Server) served(ctx context.Context, method string, serve func(context.Context) (any, error)) (raw []byte, err error) {
 	defer s.recovered(method, &err)
-	result, err = serve(ctx)
-	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) && !isRun(err) {
+	result, err := serve(ctx)
+	if err == nil {
+		return codec{}.Marshal(result)
+	}
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) && !isRun(err) {
 		err = context.Cause(ctx)
 	}
-	return result, err
+	return nil, err
 }
 
 // admit is the gate of LSP's life cycle. inline says that the answer must be
@@ -215,9 +214,23 @@ func (s *Server) cancelProgress(params []byte) error {
 // feature does not take the server away from the editor.
 func (s *Server) recovered(method string, err *error) {
 	if p := recover(); p != nil {
-		s.o.Log.Error("panic in a handler", "method", method, "panic", p, "stack", string(debug.Stack()))
-		*err = fmt.Errorf("internal error in %s: the log has more", method)
+		*err = s.panicked(method, p)
 	}
+}
+
+func (s *Server) panicked(where string, p any) error {
+	s.o.Log.Error("panic in a handler", "method", where, "panic", p, "stack", string(debug.Stack()))
+	return fmt.Errorf("internal error in %s: the log has more", where)
+}
+
+// inBackground runs f until alive ends. What it handles comes from servers and
+// project files: a panic ends f, not the process.
+func (s *Server) inBackground(what string, f func(context.Context)) {
+	s.background.Go(func() {
+		var err error // is in the log
+		defer s.recovered(what, &err)
+		f(s.alive)
+	})
 }
 
 // wireError is the one place that maps errors to codes.

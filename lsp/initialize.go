@@ -96,9 +96,9 @@ func (s *Server) initialized() {
 		return
 	}
 	s.talking = true
-	s.background.Go(func() { s.relay(s.alive) })
-	s.background.Go(func() { s.asks.serveRequests(s.alive) })
-	s.background.Go(func() { s.settings.follow(s.alive) })
+	s.inBackground("messages", s.relay)
+	s.inBackground("questions", s.asks.serveRequests)
+	s.inBackground("settings", s.settings.follow)
 }
 
 func prepareShutdown(s *Server, _ context.Context, _ []byte) (func(context.Context) (any, error), error) {

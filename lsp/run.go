@@ -148,6 +148,11 @@ func (x *run) task() (agent.Task, error) {
 // teller tells the client what happens, and ends the run when the work is
 // done, or when a cancelled one does not come back in time.
 func (x *run) teller() {
+	defer func() {
+		if p := recover(); p != nil {
+			x.giveUp(x.s.panicked("a run", p))
+		}
+	}()
 	x.progress.begin(x)
 	defer x.progress.stop()
 	cancelled := x.ctx.Done()
@@ -210,6 +215,20 @@ func (x *run) end(o outcome) {
 	}
 	x.lastWords(last.Status)
 	close(x.done)
+}
+
+// giveUp ends a run that cannot be told of any more, or whoever waits for it
+// would wait for ever.
+func (x *run) giveUp(err error) {
+	x.cancel(cancelled(err))
+	x.box.close()
+	x.s.runs.end(x, runFailed)
+	select {
+	case <-x.done:
+	default:
+		x.err = &runError{x.id, x.session, err}
+		close(x.done)
+	}
 }
 
 // settle makes the run's answer of the worker's last word.

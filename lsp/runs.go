@@ -130,8 +130,12 @@ func (x *run) record() *run {
 func (r *runs) end(x *run, status runStatus) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	at := slices.Index(r.list, x)
+	if at < 0 {
+		return // it has ended
+	}
 	x.status = status
-	r.list[slices.Index(r.list, x)] = x.record()
+	r.list[at] = x.record()
 	queue := r.queues[x.session]
 	i := slices.Index(queue, x)
 	queue = slices.Delete(queue, i, i+1)

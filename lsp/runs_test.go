@@ -74,6 +74,23 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+func TestPanicOverARunsEventsEndsThatRunAlone(t *testing.T) {
+	llm := blockOn(t, "slow")
+	w := newWorld(t, setup{llm: llm})
+	p := w.StartCommand("agentls.ask", obj{"prompt": "slow", "session": "s", "runId": "r1"}, nil)
+	llm.Await(1)
+	w.server.runs.mu.Lock()
+	x := w.server.runs.list[0]
+	w.server.runs.mu.Unlock()
+	x.box.put(pending{Event: agent.Event{Kind: agent.EventToolCall}}) // of no call
+	if d := decodeAs[runData](t, failure(t, p, -32803).Data); d.RunID != "r1" {
+		t.Errorf("data %+v", d)
+	}
+	if r := result[agent.Result](t, w.ask("next", obj{"session": "s"})); r.Text != "fine" {
+		t.Errorf("the next run: %+v", r)
+	}
+}
+
 // The fourth way: the end of the connection. The client gets its answer.
 func TestEndOfConnectionCancels(t *testing.T) {
 	llm := blockOn(t, "slow")

@@ -126,6 +126,17 @@ func TestStdoutIsLSPAlsoWhenHandlersPanic(t *testing.T) {
 	}
 }
 
+func TestPanicInTheBackgroundEndsNothingElse(t *testing.T) {
+	e, s := served(t, testOptions(t), nil)
+	e.Initialize(lsptest.Init{})
+	ended := make(chan struct{})
+	s.inBackground("test", func(context.Context) { defer close(ended); panic("on purpose") })
+	<-ended
+	if code := e.Shutdown(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestErrorsHaveTheirCodes(t *testing.T) {
 	provider := &agent.ProviderError{Kind: agent.KindRateLimit, Message: "Wait a minute.", Retryable: true}
 	answered := jsonrpc2.NewError(jsonrpc2.MethodNotFound, "the client's word")
