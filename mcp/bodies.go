@@ -19,7 +19,7 @@ type bodies struct {
 	byURI   map[string]*list.Element // of *body
 	order   list.List                // most recently used first
 	size    int
-	reading map[string]*bodyRead
+	reading map[*bodyRead]bool // the fetches under way
 }
 
 type body struct {
@@ -32,7 +32,7 @@ type body struct {
 // bodyRead marks a fetch under way, so that an update which comes meanwhile
 // keeps its result from being taken for fresh.
 type bodyRead struct {
-	n       int
+	uri     string
 	changed bool
 	unheard bool // changes were not told for a while
 }
@@ -55,29 +55,24 @@ func (b *bodies) get(uri string, now time.Time) []Content {
 }
 
 // begin marks a fetch of uri; its result goes to end.
-func (b *bodies) begin(uri string) {
+func (b *bodies) begin(uri string) *bodyRead {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.reading == nil {
-		b.reading = map[string]*bodyRead{}
+		b.reading = map[*bodyRead]bool{}
 	}
-	r := b.reading[uri]
-	if r == nil {
-		r = &bodyRead{}
-		b.reading[uri] = r
-	}
-	r.n++
+	r := &bodyRead{uri: uri}
+	b.reading[r] = true
+	return r
 }
 
 // end closes what begin opened, and reports whether the URI was left alone
 // meanwhile. With keep the contents are held if so.
-func (b *bodies) end(uri string, contents []Content, keep bool, until time.Time) (undisturbed bool) {
+func (b *bodies) end(r *bodyRead, contents []Content, keep bool, until time.Time) (undisturbed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	r := b.reading[uri]
-	if r.n--; r.n == 0 {
-		delete(b.reading, uri)
-	}
+	delete(b.reading, r)
+	uri := r.uri
 	if r.changed || !keep || r.unheard && until.IsZero() {
 		return !r.changed
 	}
@@ -115,8 +110,8 @@ func (b *bodies) drop(uri string) {
 	if e := b.byURI[uri]; e != nil {
 		b.remove(e)
 	}
-	if r := b.reading[uri]; r != nil {
-		r.changed = true
+	for r := range b.reading {
+		r.changed = r.changed || r.uri == uri
 	}
 }
 
@@ -130,7 +125,7 @@ func (b *bodies) gap() {
 			b.remove(e)
 		}
 	}
-	for _, r := range b.reading {
+	for r := range b.reading {
 		r.unheard = true
 	}
 }
@@ -141,7 +136,7 @@ func (b *bodies) clear() {
 	defer b.mu.Unlock()
 	b.byURI, b.size = nil, 0
 	b.order.Init()
-	for _, r := range b.reading {
+	for r := range b.reading {
 		r.changed = true
 	}
 }

@@ -78,6 +78,7 @@ func (c *connection) listenOnce(ackTimeout time.Duration, heard func()) (again b
 	select {
 	case <-ack:
 		c.subs.activate(true, filter.ResourceSubscriptions...)
+		ack = nil
 	case <-time.After(ackTimeout):
 		c.problem("the server did not acknowledge subscriptions/listen: changes may go unnoticed")
 	case err := <-ended:
@@ -86,25 +87,30 @@ func (c *connection) listenOnce(ackTimeout time.Duration, heard func()) (again b
 		return false, err
 	}
 	heard()
-	select {
-	case <-c.listen:
-		c.unheard()
-		select { // more of them may come
-		case <-time.After(relistenDelay):
+	for {
+		select {
+		case <-ack: // late, but from now on it counts
+			c.subs.activate(true, filter.ResourceSubscriptions...)
+			ack = nil
+		case <-c.listen:
+			c.unheard()
+			select { // more of them may come
+			case <-time.After(relistenDelay):
+			case <-ctx.Done():
+			}
+			stop()
+			return true, nil
+		case err := <-ended:
+			cancel(nil)
+			c.unheard()
+			if err == nil {
+				err = errors.New("the server closed subscriptions/listen")
+			}
+			return false, err
 		case <-ctx.Done():
+			stop()
+			return false, context.Cause(ctx)
 		}
-		stop()
-		return true, nil
-	case err := <-ended:
-		cancel(nil)
-		c.unheard()
-		if err == nil {
-			err = errors.New("the server closed subscriptions/listen")
-		}
-		return false, err
-	case <-ctx.Done():
-		stop()
-		return false, context.Cause(ctx)
 	}
 }
 

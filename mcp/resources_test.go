@@ -111,8 +111,7 @@ func TestDiff(t *testing.T) {
 func TestBodiesAreBounded(t *testing.T) {
 	var b bodies
 	put := func(uri string, n int) {
-		b.begin(uri)
-		b.end(uri, []Content{{Text: strings.Repeat("x", n)}}, true, time.Time{})
+		b.end(b.begin(uri), []Content{{Text: strings.Repeat("x", n)}}, true, time.Time{})
 	}
 	for i := range 1000 {
 		put(fmt.Sprint("u:", i), 100<<10)
@@ -128,14 +127,14 @@ func TestBodiesAreBounded(t *testing.T) {
 		t.Error("a big one is kept")
 	}
 	// An update that comes while it is read keeps it from being fresh.
-	b.begin("u:x")
+	x := b.begin("u:x")
 	b.drop("u:x")
-	if b.end("u:x", []Content{{}}, true, time.Time{}) || b.get("u:x", time.Now()) != nil {
+	if b.end(x, []Content{{}}, true, time.Time{}) || b.get("u:x", time.Now()) != nil {
 		t.Error("kept although it changed")
 	}
-	b.begin("u:t")
+	timed := b.begin("u:t")
 	b.gap()
-	b.end("u:t", []Content{{}}, true, time.Now().Add(time.Hour))
+	b.end(timed, []Content{{}}, true, time.Now().Add(time.Hour))
 	if b.get("u:t", time.Now()) == nil || b.get("u:999", time.Now()) != nil || b.get("u:t", time.Now().Add(2*time.Hour)) != nil {
 		t.Error("a gap, or the time, decides wrongly")
 	}

@@ -25,14 +25,14 @@ type subscriptions struct {
 	refused bool                     // it advertises subscribe but refuses it
 }
 
-// want notes that uri is read and returns whether the server already tells us
-// of it, and which URI gave way, if any.
-func (s *subscriptions) want(uri string) (active bool, evicted string) {
+// want notes that uri is read and returns whether it was wanted before, whether
+// the server already tells us of it, and which URI gave way, if any.
+func (s *subscriptions) want(uri string) (known, active bool, evicted string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.wanted[uri]; e != nil {
 		s.order.MoveToFront(e)
-		return s.active[uri], ""
+		return true, s.active[uri], ""
 	}
 	if s.wanted == nil {
 		s.wanted, s.active = map[string]*list.Element{}, map[string]bool{}
@@ -42,11 +42,11 @@ func (s *subscriptions) want(uri string) (active bool, evicted string) {
 		evicted = s.order.Remove(s.order.Back()).(string)
 		delete(s.wanted, evicted)
 		if !s.active[evicted] {
-			return false, ""
+			return false, false, ""
 		}
 		delete(s.active, evicted)
 	}
-	return false, evicted
+	return false, false, evicted
 }
 
 func (s *subscriptions) refuse() {
@@ -88,12 +88,14 @@ func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool
 	if !c.caps.subscribe || c.subs.isRefused() {
 		return false
 	}
-	active, evicted := c.subs.want(uri)
+	known, active, evicted := c.subs.want(uri)
 	if evicted != "" {
 		s.cache.bodies.drop(evicted)
 	}
 	if c.modern {
-		if !active {
+		// One that is known is in the listening, or in the one that is asked for:
+		// asking at each read would end the listening before it counts.
+		if !known {
 			c.relisten()
 		}
 		return active
