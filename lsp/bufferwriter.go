@@ -90,7 +90,7 @@ func (b *bufferWriter) write() {
 	defer close(b.done)
 	defer func() {
 		if p := recover(); p != nil { // over the document, which may hold anything
-			b.x.s.panicked("the prompt buffer", p)
+			_ = b.x.s.panicked("the prompt buffer", p) // the log has it
 		}
 	}()
 	cancelled := b.x.ctx.Done()
