@@ -42,11 +42,13 @@ func newSettings(s *Server) *settings {
 	return &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), files: make(map[uri.URI]bool)}
 }
 
-// configure reads the configuration for the first time, from files alone.
+// configure reads the configuration for the first time, from files alone. It
+// starts no server: ten children that start at once would take the processor
+// from the answer to initialize.
 func (t *settings) configure(ctx context.Context, options json.RawMessage) {
 	t.options = object(options)
 	t.pull = t.canPull()
-	t.load(ctx, true)
+	t.read(ctx, true)
 }
 
 func (t *settings) canPull() bool {
@@ -87,8 +89,10 @@ func (t *settings) reload() {
 // follow tells the client what is wrong with the configuration and reads it
 // anew after each change, until ctx ends. Serve owns the goroutine.
 func (t *settings) follow(ctx context.Context) {
+	t.enforce()
 	if t.s.cfg.Load().Pending {
-		t.load(ctx, false)
+		t.read(ctx, false)
+		t.enforce()
 	}
 	t.tell(t.s.cfg.Load().Problems)
 	t.register(ctx)
@@ -97,7 +101,8 @@ func (t *settings) follow(ctx context.Context) {
 			changed = t.ask(ctx) || changed
 		}
 		if changed {
-			t.load(ctx, false)
+			t.read(ctx, false)
+			t.enforce()
 			t.tell(t.s.cfg.Load().Problems)
 		}
 		select {
@@ -153,8 +158,8 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 	return true
 }
 
-// load reads all layers and puts them in force.
-func (t *settings) load(ctx context.Context, noCommands bool) {
+// read reads all layers, without the commands in them if it must not wait.
+func (t *settings) read(ctx context.Context, noCommands bool) {
 	t.mu.Lock()
 	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands}
 	t.mu.Unlock()
@@ -163,14 +168,19 @@ func (t *settings) load(ctx context.Context, noCommands bool) {
 	}
 	cfg := config.Load(ctx, t.s.o.Config, request)
 	t.s.cfg.Store(&cfg)
+}
+
+// enforce starts and stops servers as the configuration now says.
+func (t *settings) enforce() {
+	cfg := t.s.cfg.Load()
 	t.s.o.Manager.Configure(cfg.Servers)
 	if !cfg.Pending {
 		t.settled.Do(func() { close(t.whole) })
 	}
 }
 
-// inForce gives the configuration, once the commands that its values come from
-// have run for the first time.
+// inForce gives the configuration, once its servers are starting and the
+// commands that its values come from have run for the first time.
 func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 	select {
 	case <-t.whole:
