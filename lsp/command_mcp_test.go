@@ -337,3 +337,37 @@ func TestTrustIsAmongTheApprovals(t *testing.T) {
 	commandAs[map[string]bool](w, "agentls.approve", obj{"id": open[0].ID, "decision": "once"})
 	w.awaitStatus("evil", mcp.StatusReady)
 }
+
+// What a person can do about a server that is not ready is said, its name
+// once, and nothing of it counts as being of now.
+func TestServerThatIsNotReady(t *testing.T) {
+	servers := obj{"off": obj{"command": "x", "disabled": true}, "gone": obj{"command": "no-such-program"}}
+	theirs := `{"mcpServers": {"theirs": {"command": "x"}}}`
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t), options: obj{"mcpServers": servers}, files: map[string]string{".mcp.json": theirs}})
+	w.awaitStatus("gone", mcp.StatusFailed)
+	w.awaitStatus("theirs", mcp.StatusUntrusted)
+	check := func(command, server, says string) {
+		t.Helper()
+		err := failure(t, w.StartCommand(command, obj{"server": server}, nil), -32803)
+		if !strings.Contains(err.Message, says) || strings.Count(err.Message, server) != 1 {
+			t.Errorf("%s %s: %q does not say %q", command, server, err.Message, says)
+		}
+	}
+	check("agentls.mcp.restart", "theirs", "trust it with agentls.mcp.trust")
+	check("agentls.mcp.restart", "off", "it is disabled in editor")
+	for _, server := range []string{"off", "gone", "theirs"} {
+		for _, list := range []string{"resources", "tools", "prompts"} {
+			if r := commandAs[struct{ Stale bool }](w, "agentls.mcp."+list, server); !r.Stale {
+				t.Errorf("the %s of %s count as being of now", list, server)
+			}
+		}
+	}
+	err := failure(t, w.StartCommand("agentls.mcp.trust", obj{"server": "theirs", "trust": true, "fingerprint": "old"}, nil), -32602)
+	if !strings.Contains(err.Message, "look at it again with agentls.mcp.servers") {
+		t.Errorf("%q", err.Message)
+	}
+	err = failure(t, w.StartCommand("agentls.mcp.read", obj{"server": "workspace", "uri": "file://none.md"}, nil), -32602)
+	if strings.Count(err.Message, "file://none.md") != 1 {
+		t.Errorf("%q", err.Message)
+	}
+}

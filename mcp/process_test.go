@@ -212,6 +212,8 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	check("exits", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'set FOO first' >&2; exit 7"}}, "exit status 7", "set FOO first")
 	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting") // anthropics/claude-code#35287
 	check("answers to anything with an error", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"id":1,"error":{"code":-32000,"message":"go away"}}'; done`}}, "go away")
+	check("has no start", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}'; done`}}, "answered the start with an error", "what?")
+	check("echoes", ServerConfig{Command: "cat"}, "may be no MCP server")
 	check("configuration", ServerConfig{Command: "cat", Err: "env.TOKEN: variable TOKEN is not set"}, "env.TOKEN")
 	check("remote", ServerConfig{Type: "http", URL: "https://example.com/mcp"}, "http", "not supported")
 	check("remote events", ServerConfig{Type: "sse", URL: "https://example.com/mcp"}, "sse", "not supported")
