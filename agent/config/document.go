@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -55,7 +56,7 @@ func (d *document) parse(text []byte) (root node, ok bool) {
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {
-		d.problem(Problem{File: d.file, Line: lineOf(err), Message: "is no JSON: " + err.Error()})
+		d.problem(Problem{File: d.file, Line: lineOf(err), Message: "is no JSON: " + strings.TrimPrefix(err.Error(), "hujson: ")})
 		return node{}, false
 	}
 	return node{doc: d, value: &v}, true
@@ -190,7 +191,7 @@ func (n node) choice(words ...string) (string, bool) {
 	if slices.Contains(words, s) {
 		return s, true
 	}
-	n.wrong("must be one of %q, not %q", words, s)
+	n.wrong("must be one of %s, not %q", list(words), s)
 	return "", false
 }
 
