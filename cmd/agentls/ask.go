@@ -26,7 +26,12 @@ Calls that need a person are asked for on the terminal; without one they are den
 
 It exits with 0 when the run is completed, 1 when it failed or was stopped by a
 limit, 130 when it was cancelled.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("there is no prompt; usage: %s", c.UseLine())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if mode != string(agent.ModeReAct) {
 				return fmt.Errorf("the mode %q is not in this version; use react", mode)
