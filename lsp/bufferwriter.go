@@ -16,9 +16,10 @@ import (
 const (
 	streamEvery = 250 * time.Millisecond // at most four edits a second
 	// A cancelled run is answered within half a second; its line is written
-	// within that, also when the agent does not come back.
-	cancelWait  = 350 * time.Millisecond
-	cancelWrite = 120 * time.Millisecond
+	// within that, also when the agent does not come back. Neovim tells of its
+	// changes 150 ms late.
+	cancelWait  = 250 * time.Millisecond
+	cancelWrite = 450 * time.Millisecond
 )
 
 // bufferWriter writes a run's answer into its prompt buffer (CONTRACT §6). One
@@ -43,6 +44,7 @@ type bufferWriter struct {
 	err     error // why nothing more is written
 	// unwritten is the text that this concerns.
 	unwritten string
+	cancelled time.Time // when the run was cancelled
 }
 
 func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter {
@@ -103,7 +105,7 @@ func (b *bufferWriter) write() {
 			due = nil
 			b.grow()
 		case <-cancelled:
-			cancelled = nil
+			cancelled, b.cancelled = nil, time.Now()
 			late = time.After(cancelWait)
 		case <-late:
 			b.end(outcome{err: context.Cause(b.x.ctx)})
@@ -206,8 +208,12 @@ func (b *bufferWriter) put(text string) {
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(b.x.ctx))
 	defer cancel(nil)
+	left := cancelWrite
+	if !b.cancelled.IsZero() {
+		left -= time.Since(b.cancelled)
+	}
 	defer context.AfterFunc(b.x.ctx, func() { // a cancelled run has little time left
-		time.AfterFunc(cancelWrite, func() { cancel(errUnconfirmed) })
+		time.AfterFunc(left, func() { cancel(errUnconfirmed) })
 	})()
 	if b.err = b.point.follow(); b.err == nil && !b.point.alive() {
 		b.err = errAnchorGone
