@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -35,6 +36,7 @@ type bufferWriter struct {
 
 	mu   sync.Mutex
 	text []byte // of the model, not written yet
+	open bool   // what came so far ends inside a line
 
 	// The goroutine's own.
 	point   *point
@@ -61,6 +63,7 @@ func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter 
 func (b *bufferWriter) feed(delta string) {
 	b.mu.Lock()
 	b.text = append(b.text, delta...)
+	b.open = !strings.HasSuffix(delta, "\n")
 	b.mu.Unlock()
 	if !b.stream {
 		return // it is written as a whole
@@ -74,9 +77,9 @@ func (b *bufferWriter) feed(delta string) {
 // pause parts the texts of two steps.
 func (b *bufferWriter) pause() {
 	b.mu.Lock()
-	some := len(b.text) > 0 && b.text[len(b.text)-1] != '\n'
+	open := b.open
 	b.mu.Unlock()
-	if some {
+	if open {
 		b.feed("\n\n")
 	}
 }
@@ -117,18 +120,17 @@ func (b *bufferWriter) write() {
 	}
 }
 
-// grow writes the whole lines that have come.
+// grow writes what has come, as far as it is decided.
 func (b *bufferWriter) grow() {
 	b.mu.Lock()
-	n := strings.LastIndexByte(string(b.text), '\n') + 1
-	lines := string(b.text[:n])
+	if !b.wrote {
+		b.text = bytes.TrimLeft(b.text, "\r\n")
+	}
+	text, n := b.escaper.take(string(b.text))
 	b.text = b.text[n:]
 	b.mu.Unlock()
-	if !b.wrote {
-		lines = strings.TrimLeft(lines, "\r\n")
-	}
-	if lines != "" {
-		b.put(b.heading() + b.escaper.escape(lines))
+	if text != "" {
+		b.put(b.heading() + text)
 		b.wrote = true
 	}
 }
