@@ -313,6 +313,18 @@ func TestReaperIsToldOfEachChild(t *testing.T) {
 	}
 }
 
+// A helper that does not hear the goodbye holds nobody up.
+func TestReaperThatDoesNotEndIsKilled(t *testing.T) {
+	h := newHouse(t, Options{Reaper: []string{"sleep", "30"}}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{})})
+	h.started()
+	start := time.Now()
+	h.Close()
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("closed after %v", took)
+	}
+}
+
 func TestTailKeepsTheLastLines(t *testing.T) {
 	var tl tail
 	for i := range 1000 {
