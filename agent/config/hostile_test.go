@@ -50,3 +50,13 @@ func TestProjectTeachesNoSecrets(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestProblemsAreBounded(t *testing.T) {
+	w := newWorld(t)
+	w.project(".mcp.json", `{"mcpServers": {`+strings.Repeat(`"a": 1, `, 10)+`"b": [`+strings.Repeat("1,", 10)+`1]}}`)
+	problems(t, w.load(), "mcpServers.a: a server must", "mcpServers.b: a server must")
+	w.project(".agentls/config.json", `{"approval": {"deny": [`+strings.Repeat("1,", 10000)+`1]}}`)
+	if n := len(w.load().Problems); n != maxProblems+1 {
+		t.Errorf("%d problems", n)
+	}
+}
