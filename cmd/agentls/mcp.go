@@ -39,9 +39,7 @@ func mcpCommand(p program) *cobra.Command {
 				stop := parts.relay(host)
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)
-				for _, problem := range cfg.Problems {
-					fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
-				}
+				parts.tell(p.stderr, cfg.Problems)
 				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
 			},
 		})
@@ -235,26 +233,29 @@ func (s *shell) auditRead(name, uri string, err error) {
 	s.parts.audit.Write(e)
 }
 
-// show tells all of what a project's server would start.
+// show tells all of what a project's server would start, as it is written:
+// nothing is cut or redacted, as that could hide what would run.
 func (s *shell) show(c *mcp.ServerConfig) {
 	d := c.Shown
-	tell := func(format string, args ...any) {
-		fmt.Fprintln(s.host.notes, oneLine(s.parts.secrets.Redact(fmt.Sprintf(format, args...)), 1<<20))
+	tell := func(format string, args ...any) { fmt.Fprintf(s.host.notes, format+"\n", args...) }
+	what := append([]string{d.Command}, d.Args...)
+	if d.URL != "" {
+		what = []string{d.URL}
 	}
-	tell("%s, from %s, would start: %s", c.Name, c.Source, strings.Join(append([]string{d.Command}, d.Args...), " ")+d.URL)
+	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(what))
 	if d.Cwd != "" {
-		tell("· in the folder %s", d.Cwd)
+		tell("· in the folder %s", word(d.Cwd))
 	}
 	for what, values := range map[string]map[string]string{"variable": d.Env, "header": d.Headers} {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			tell("· with the %s %s=%s", what, name, values[name])
+			tell("· with the %s %s", what, word(name+"="+values[name]))
 		}
 	}
 	if d.EnvFile != "" {
-		tell("· with the variables in %s", d.EnvFile)
+		tell("· with the variables in %s", word(d.EnvFile))
 	}
 	for _, name := range c.Reads {
-		tell("· it reads the variable %s", name)
+		tell("· it reads the variable %s", word(name))
 	}
 }
 
