@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -370,4 +371,40 @@ func TestServerThatIsNotReady(t *testing.T) {
 	if strings.Count(err.Message, "file://none.md") != 1 {
 		t.Errorf("%q", err.Message)
 	}
+}
+
+// Trust in one folder is none in a folder that is added to it.
+func TestFolderThatIsAddedIsAskedAboutOnItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	w, _ := trustWorld(t, false, lsptest.Init{}, func(_ string, p json.RawMessage) any {
+		q := decodeAs[struct {
+			Message string
+			Actions []struct{ Title string }
+		}](t, p)
+		mu.Lock()
+		defer mu.Unlock()
+		if asked = append(asked, q.Message); len(asked) > 2 {
+			return q.Actions[0]
+		}
+		return q.Actions[1]
+	})
+	w.awaitStatus("evil", mcp.StatusReady)
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, ".mcp.json"), []byte(`{"mcpServers": {"worse": {"command": "worse"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Notify("workspace/didChangeWorkspaceFolders", obj{"event": obj{"added": []obj{{"uri": lsptest.FileURI(other), "name": "other"}}, "removed": []obj{}}})
+	w.AwaitRequest("window/showMessageRequest", 3)
+	w.awaitStatus("worse", mcp.StatusUntrusted)
+	poll(t, "declined question", func() bool { return len(w.server.asks.waiting()) == 0 })
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) != 3 || !strings.Contains(asked[2], "trust the folder "+other+"?") {
+		t.Errorf("asked %q", asked)
+	}
+	w.awaitStatus("evil", mcp.StatusReady)
 }

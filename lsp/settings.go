@@ -195,11 +195,11 @@ func (t *settings) tell(problems []config.Problem) {
 	files := make(map[uri.URI][]protocol.Diagnostic)
 	for _, p := range problems {
 		if !slices.Contains(t.told, p) {
-			t.s.notify("window/logMessage", protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: p.String()})
+			t.s.logMessage(protocol.MessageTypeWarning, t.words(p.String()))
 		}
 		if p.File != "" {
 			file := uri.File(p.File)
-			files[file] = append(files[file], diagnose(p))
+			files[file] = append(files[file], t.diagnose(p))
 		}
 	}
 	for file := range t.files {
@@ -217,7 +217,16 @@ func (t *settings) tell(problems []config.Problem) {
 	t.told = problems
 }
 
-func diagnose(p config.Problem) protocol.Diagnostic {
+// problemLimit is more than clean shows: a problem begins with its file.
+const problemLimit = 1000
+
+// words makes a problem fit to be shown: it quotes keys and values of files
+// that may come with a project.
+func (t *settings) words(text string) string {
+	return cleanTo(t.s.o.Secrets.Redact(text), problemLimit)
+}
+
+func (t *settings) diagnose(p config.Problem) protocol.Diagnostic {
 	text := p.Message
 	if p.Path != "" {
 		text = p.Path + ": " + text
@@ -228,7 +237,7 @@ func diagnose(p config.Problem) protocol.Diagnostic {
 		Range:    protocol.Range{Start: protocol.Position{Line: line}, End: protocol.Position{Line: line, Character: 1000}},
 		Severity: protocol.DiagnosticSeverityWarning,
 		Source:   protocol.NewOptional("agentls"),
-		Message:  protocol.String(text),
+		Message:  protocol.String(t.words(text)),
 	}
 }
 

@@ -65,11 +65,6 @@ func (m *Manager) replace(cfg ServerConfig) {
 	if old := m.sessions[cfg.Name]; old != nil {
 		s.after = old.halt()
 	}
-	for name, value := range cfg.Env {
-		if IsSecretKey(name) {
-			m.secrets.Add(value)
-		}
-	}
 	m.sessions[cfg.Name] = s
 }
 

@@ -339,3 +339,19 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 		t.Errorf("%d lines are held", n)
 	}
 }
+
+// A PATH that holds "." or an empty entry must not let a project's file stand
+// in for a program.
+func TestRelativePathsAreNotSearched(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/npx", []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if got, err := lookCommand("npx", []string{"PATH=.::./:" + dir}); err != nil || got != dir+"/npx" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := lookCommand("npx", []string{"PATH=.::./"}); err == nil {
+		t.Errorf("found %q", got)
+	}
+}

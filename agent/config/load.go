@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,9 +14,6 @@ import (
 
 	"agentls/mcp"
 )
-
-// maxFile bounds a configuration file, in bytes.
-const maxFile = 1 << 20
 
 // loader merges the layers as it reads them.
 type loader struct {
@@ -31,31 +26,30 @@ type loader struct {
 	servers  map[string]mcp.ServerConfig
 }
 
-func (l *loader) problem(p Problem) { l.config.Problems = append(l.config.Problems, p) }
+// maxProblems bounds what one Load tells: a project's file may be all wrong.
+const maxProblems = 200
+
+func (l *loader) problem(p Problem) {
+	switch n := len(l.config.Problems); {
+	case n < maxProblems:
+		l.config.Problems = append(l.config.Problems, p)
+	case n == maxProblems:
+		l.config.Problems = append(l.config.Problems, Problem{File: p.File, Message: "more is wrong than is told here"})
+	}
+}
 
 // read parses a file; a missing one is no problem.
 func (l *loader) read(d *document) (node, bool) {
 	d.problem = l.problem
-	f, err := os.Open(d.file)
-	if err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})
-		}
-		return node{}, false
-	}
-	defer f.Close()
-	// A device or a pipe would block for ever.
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		l.problem(Problem{File: d.file, Message: "is no regular file"})
-		return node{}, false
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	text, err := readFile(d.file)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return node{}, false
+	case errors.Is(err, errIrregular), errors.Is(err, errLarge):
+		l.problem(Problem{File: d.file, Message: err.Error()})
+		return node{}, false
 	case err != nil:
 		l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})
-		return node{}, false
-	case len(text) > maxFile:
-		l.problem(Problem{File: d.file, Message: fmt.Sprintf("is larger than %d bytes", maxFile)})
 		return node{}, false
 	case len(strings.TrimSpace(string(text))) == 0:
 		return node{}, false

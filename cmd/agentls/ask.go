@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentls/agent"
+	"agentls/agent/config"
 )
 
 func askCommand(p program) *cobra.Command {
@@ -59,9 +60,7 @@ func ask(ctx context.Context, p program, prompt string) error {
 	parts := newParts(p)
 	defer parts.close()
 	cfg := parts.openFolder(ctx, folder)
-	for _, problem := range cfg.Problems {
-		fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
-	}
+	parts.tell(p.stderr, cfg.Problems)
 	host := openTerminal(p, parts.secrets)
 	relay := parts.relay(host)
 	defer relay()
@@ -81,10 +80,10 @@ func ask(ctx context.Context, p program, prompt string) error {
 		fmt.Fprintln(p.stderr, "agentls: cancelled")
 		return exitError(exitCancelled)
 	case err != nil:
-		fmt.Fprintln(p.stderr, "agentls: "+parts.secrets.Redact(err.Error()))
+		fmt.Fprintln(p.stderr, "agentls: "+oneLine(parts.secrets.Redact(err.Error()), 2000))
 		return exitError(exitFailed)
 	case result.Status != "completed":
-		fmt.Fprintln(p.stderr, "agentls: stopped: "+result.StopReason)
+		fmt.Fprintln(p.stderr, "agentls: stopped: "+oneLine(result.StopReason, 200))
 		return exitError(exitFailed)
 	}
 	return nil
@@ -114,6 +113,14 @@ func (p *parts) relay(t *terminal) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
+}
+
+// tell prints what is wrong with the configuration. It quotes keys and values
+// of files that may come with a project.
+func (p *parts) tell(w io.Writer, problems []config.Problem) {
+	for _, problem := range problems {
+		fmt.Fprintln(w, oneLine(p.secrets.Redact(problem.String()), 1000))
+	}
 }
 
 // workingFolder is the folder that a shell command works in.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -40,9 +39,7 @@ func mcpCommand(p program) *cobra.Command {
 				stop := parts.relay(host)
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)
-				for _, problem := range cfg.Problems {
-					fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
-				}
+				parts.tell(p.stderr, cfg.Problems)
 				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
 			},
 		})
@@ -248,25 +245,24 @@ func (s *shell) auditRead(name, uri string, err error) {
 	s.parts.audit.Write(e)
 }
 
-// show tells all of what a project's server would start.
+// show tells all of what a project's server would start, as it is written:
+// nothing is cut or redacted, as that could hide what would run.
 func (s *shell) show(c *mcp.ServerConfig) {
 	d := c.Shown
-	tell := func(format string, args ...any) {
-		fmt.Fprintln(s.host.notes, oneLine(s.parts.secrets.Redact(fmt.Sprintf(format, args...)), 1<<20))
-	}
+	tell := func(format string, args ...any) { fmt.Fprintf(s.host.notes, format+"\n", args...) }
+	what := append([]string{d.Command}, d.Args...)
 	if d.URL != "" {
-		tell("%s, from %s, would connect to %s", word(c.Name), c.Source, word(d.URL))
-	} else {
-		tell("%s, from %s, would start: %s", word(c.Name), c.Source, words(append([]string{d.Command}, d.Args...)))
+		what = []string{d.URL}
 	}
+	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(what))
 	if d.Cwd != "" {
 		tell("· in the folder %s", word(d.Cwd))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		tell("· with the variable %s=%s", word(name), word(d.Env[name]))
+		tell("· with the variable %s", word(name+"="+d.Env[name]))
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
-		tell("· with the header %s=%s", word(name), word(d.Headers[name]))
+		tell("· with the header %s", word(name+"="+d.Headers[name]))
 	}
 	if d.EnvFile != "" {
 		tell("· with the variables in %s", word(d.EnvFile))
@@ -274,25 +270,6 @@ func (s *shell) show(c *mcp.ServerConfig) {
 	for _, name := range c.Reads {
 		tell("· it reads the variable %s", word(name))
 	}
-}
-
-// word gives an argument as it is where it is plainly one, else quoted, with
-// all that is not ASCII escaped: what a project's server would be given must
-// not be misread.
-func word(s string) string {
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' }) {
-		return s
-	}
-	return strconv.QuoteToASCII(s)
-}
-
-// words is a command line of which each word can be told from the next.
-func words(list []string) string {
-	out := make([]string, len(list))
-	for i, s := range list {
-		out[i] = word(s)
-	}
-	return strings.Join(out, " ")
 }
 
 // trust shows what would start and, when a person is there, asks once more.
