@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -193,8 +194,10 @@ func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 // tell shows problems where the user looks: in the log, and at their file.
 func (t *settings) tell(problems []config.Problem) {
 	files := make(map[uri.URI][]protocol.Diagnostic)
+	var fresh []config.Problem
 	for _, p := range problems {
 		if !slices.Contains(t.told, p) {
+			fresh = append(fresh, p)
 			t.s.logMessage(protocol.MessageTypeWarning, t.words(p.String()))
 		}
 		if p.File != "" {
@@ -215,6 +218,20 @@ func (t *settings) tell(problems []config.Problem) {
 		}
 	}
 	t.told = problems
+	t.popUp(fresh)
+}
+
+// popUp tells that something is wrong to who looks at neither the log nor the
+// file: what is passed over may be a rule that denies.
+func (t *settings) popUp(fresh []config.Problem) {
+	if len(fresh) == 0 || t.s.cfg.Load().Notifications == "off" {
+		return
+	}
+	text := "agentls: something in the configuration is passed over: " + t.words(fresh[0].String())
+	if more := len(fresh) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more in the log)", more)
+	}
+	t.s.showMessage(protocol.MessageTypeWarning, text)
 }
 
 // problemLimit is more than clean shows: a problem begins with its file.

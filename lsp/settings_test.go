@@ -103,6 +103,10 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
 		return strings.Contains(log, "config.json: notifications: ") && strings.Contains(log, "config.json: limts: ")
 	})
+	popup := string(e.AwaitNotification("window/showMessage", 1))
+	if !strings.Contains(popup, "config.json: notifications: ") || !strings.Contains(popup, "and 1 more") {
+		t.Errorf("popup %s", popup)
+	}
 
 	write("{}")
 	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
