@@ -1,4 +1,3 @@
-// Package agent works on tasks: it knows no editor and no provider.
 package agent
 
 import (

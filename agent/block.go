@@ -8,9 +8,15 @@ import (
 	"unicode"
 )
 
+// unseen is white space and what is not seen.
+const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
+
 // closing matches what could end a block of ours, as a model reads it: in any
-// case, with white space or invisible characters between.
-var closing = regexp.MustCompile(`(?i)<([\s\p{Z}\p{C}]*/[\s\p{Z}\p{C}]*(?:resource_error|resource|document)\b)`)
+// case, with white space or invisible characters anywhere between.
+var closing = regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `))`)
+
+// spread is a pattern for a word with unseen characters between its letters.
+func spread(word string) string { return strings.Join(strings.Split(word, ""), unseen) }
 
 // block wraps untrusted text for the model, so that the text cannot end it
 // (CONTRACT §6). attributes are name and value in turn.

@@ -38,7 +38,7 @@ type pending struct {
 }
 
 // call is the one gate that every tool call passes: cancel check, name,
-// arguments, policy, question, call, audit, truncation (DESIGN, "What always
+// arguments, policy, question, call, audit, truncation (ARCHITECTURE, "What always
 // holds"). It always gives a result for the model, soon after ctx ended.
 func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res callResult) {
 	p := pending{id: r.callID(c.ID), name: oneLine(c.Name, maxName)}

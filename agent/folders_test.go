@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// CASES 42: veryfront/veryfront-code#2226, tinyhumansai/openhuman#1898
+// veryfront/veryfront-code#2226, tinyhumansai/openhuman#1898
 func TestPathsStayInside(t *testing.T) {
 	b := newBench(t)
 	b.link("../outside.txt", "link")

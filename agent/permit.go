@@ -51,7 +51,7 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 		case !answer.allows():
 			return rejected(answer)
 		}
-		if refusal, ok := a.edit(r, p, answer); !ok {
+		if refusal, ok := a.edit(r, p, answer, &v); !ok {
 			return refusal
 		}
 		if now, ok := a.current(p.tool); ok && now.definition != shown {
@@ -64,8 +64,9 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 	return rejected(Answer{By: "policy", Reason: "the tool's definition changed each time it was asked about"})
 }
 
-// edit takes edited arguments through the gate again.
-func (a *Agent) edit(r *run, p *pending, answer Answer) (refusal permit, ok bool) {
+// edit takes edited arguments through the gate again, and lets v cover them:
+// what is remembered is what was allowed.
+func (a *Agent) edit(r *run, p *pending, answer Answer, v *verdict) (refusal permit, ok bool) {
 	if answer.Arguments == nil || bytes.Equal(answer.Arguments, p.args) {
 		return permit{}, true
 	}
@@ -75,9 +76,11 @@ func (a *Agent) edit(r *run, p *pending, answer Answer) (refusal permit, ok bool
 		return rejected(answer), false
 	}
 	p.args = args
-	if v := a.decide(r, p.tool, args); v.action == actionDeny {
-		return denied(v), false
+	now := a.decide(r, p.tool, args)
+	if now.action == actionDeny {
+		return denied(now), false
 	}
+	v.covers = now.covers
 	return permit{}, true
 }
 

@@ -103,6 +103,19 @@ func TestEditedArgumentsPassTheGate(t *testing.T) {
 	})
 }
 
+// What is remembered of an edited call is what was allowed, not what was asked.
+func TestEditedArgumentsAreWhatIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.files()
+		w.host.Answer = answers(agent.Answer{Decision: agent.DecisionAlways, Arguments: json.RawMessage(`{"path":"a.txt"}`)})
+		res, _ := w.must("go", agenttest.Call(call("c", "read_file", `{"path":".env"}`)))
+		equal(t, "edited", statuses(res), []agent.Outcome{"completed"})
+		res, _ = w.must("go", agenttest.Call(call("c", "read_file", `{"path":".env"}`)))
+		equal(t, "as it was asked", statuses(res), []agent.Outcome{"rejected"})
+	})
+}
+
 // The definition that is called is the one that was shown: a server that
 // changes it under an open question is asked about anew.
 func TestDefinitionChangesUnderTheQuestion(t *testing.T) {

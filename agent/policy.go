@@ -148,18 +148,28 @@ type exposure struct {
 // exposes looks at what a reading call would read: ignored files and those
 // that hold secrets are asked about (CONTRACT §7).
 func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
-	var in struct{ Path, URI string }
-	if json.Unmarshal(args, &in) != nil {
-		return exposure{} // the tool refuses them
-	}
+	// Each is decoded as its tool does it and no further: an argument that the
+	// tool does not know must not decide, of whatever type it is.
 	switch {
 	case t.server == "" && (t.name == "read_file" || t.name == "list_dir"):
+		var in struct {
+			Path string `json:"path"`
+		}
+		if json.Unmarshal(args, &in) != nil {
+			return exposure{} // the tool refuses them
+		}
 		at, err := r.folders.resolve(in.Path, r.t.Host)
 		if err != nil {
 			return exposure{} // likewise
 		}
 		return a.exposesPath(at.shown, t.name == "list_dir", at.abs, at.real)
 	case t.server == workspaceServer && t.virtual && t.name == "read_resource":
+		var in struct {
+			URI string `json:"uri"`
+		}
+		if json.Unmarshal(args, &in) != nil {
+			return exposure{} // likewise
+		}
 		return a.exposesURI(r, in.URI)
 	}
 	return exposure{}

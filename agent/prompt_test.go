@@ -39,7 +39,7 @@ func TestSystemPrompt(t *testing.T) {
 	})
 }
 
-// PEERS 16: a call to a server that is away fails at once and says so.
+// A call to a server that is away fails at once and says so.
 func TestCallOfAServerThatIsAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -147,10 +147,13 @@ func (r *run) emit(e Event) {
 func (r *run) callID(id string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.ids[id]++; r.ids[id] > 1 {
-		return fmt.Sprintf("%s#%d", id, r.ids[id])
+	unique := id
+	for r.ids[unique] > 0 { // a model may also count on from here
+		r.ids[id]++
+		unique = fmt.Sprintf("%s#%d", id, r.ids[id])
 	}
-	return id
+	r.ids[unique]++
+	return unique
 }
 
 // emitCall tells of a call; nothing more after its end.

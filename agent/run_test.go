@@ -34,6 +34,23 @@ func TestPromptIsRefused(t *testing.T) {
 	})
 }
 
+// A model that counts on where the run would must not hide a call behind the
+// events of another one.
+func TestEveryCallTellsOfItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		one := func(id string) agenttest.Step { return agenttest.Call(call(id, "read_file", `{"path":"a"}`)) }
+		res, _ := w.must("go", one("x"), one("x#2"), one("x"), one("x#2"))
+		seen := map[string]bool{}
+		for _, c := range res.ToolCalls {
+			seen[c.ID] = true
+		}
+		if len(res.ToolCalls) != 4 || len(seen) != 4 {
+			t.Errorf("calls %+v", res.ToolCalls)
+		}
+	})
+}
+
 // charmbracelet/crush#2492: the next prompt works, whatever the one before ended by.
 func TestFailureKeepsTheHistoryValid(t *testing.T) {
 	for _, c := range []struct {

@@ -89,7 +89,7 @@ func FuzzToolNamesLeadBack(f *testing.F) {
 	})
 }
 
-// VS Code's HARD_TOOL_LIMIT, CASES "more than 128 tools".
+// VS Code's HARD_TOOL_LIMIT.
 func TestTooManyTools(t *testing.T) {
 	var own, served []*tool
 	for i := range 5 {

@@ -7,8 +7,7 @@ import (
 
 // escaper makes a model's text fit for a prompt buffer (CONTRACT §6): lines
 // that would be turn headings are escaped, images are not shown, and a fence
-// that is still open is closed. It takes the text in whole lines, so that an
-// answer can be written while it grows.
+// that is still open is closed. An answer can be written while it grows.
 type escaper struct {
 	fence  string // the one that is open: its backticks or tildes
 	inLine bool   // the last line has no ending yet
@@ -19,16 +18,41 @@ var (
 	htmlImage   = regexp.MustCompile(`(?i)<(img|image|svg|iframe)\b`)
 )
 
-// escape takes whole lines; only the last of an answer may lack its ending.
+// take escapes as much of a growing text as is decided: its whole lines, and
+// the beginning of the last one up to a space, where no heading, fence or image
+// can begin any more. n is how many bytes were taken.
+func (e *escaper) take(text string) (out string, n int) {
+	n = strings.LastIndexByte(text, '\n') + 1
+	out = e.escape(text[:n])
+	rest := text[n:]
+	i := strings.LastIndexByte(rest, ' ') + 1
+	if i == 0 || e.fence != "" || strings.Contains(rest, "\r") || !e.inLine && !ordinary(rest[:i]) {
+		return out, n
+	}
+	return out + e.escape(rest[:i]), n + i
+}
+
+// ordinary reports whether a line that begins so is no heading and no fence.
+func ordinary(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	return line != "" && line[0] != '#' && line[0] != '`' && line[0] != '~'
+}
+
+// escape takes whole lines, or what take found to be decided; the last of an
+// answer may lack its ending.
 func (e *escaper) escape(text string) string {
 	var b strings.Builder
 	lines := linesFrom(flat(text), 0)
 	for more := text != ""; more; {
 		var start, end int
 		start, end, more = lines.next()
-		b.WriteString(e.line(text[start:end]))
+		if e.inLine {
+			b.WriteString(noImages(text[start:end]))
+		} else {
+			b.WriteString(e.line(text[start:end]))
+		}
 		b.WriteString(text[end:lines.pos])
-		e.inLine = start < end && end == lines.pos
+		e.inLine = (e.inLine || start < end) && end == lines.pos
 	}
 	return b.String()
 }
@@ -50,6 +74,10 @@ func (e *escaper) line(line string) string {
 		i := strings.IndexByte(line, '#')
 		line = line[:i] + `\` + line[i:]
 	}
+	return noImages(line)
+}
+
+func noImages(line string) string {
 	line = strings.ReplaceAll(line, "![", `!\[`)
 	return htmlImage.ReplaceAllString(line, `\<$1`)
 }

@@ -143,7 +143,7 @@ func toolQuestion(s *Server, a agent.Question) *question {
 	}
 	arguments := s.tell(string(orEmpty(a.Arguments)))
 	w.message = fmt.Sprintf("%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), arguments)
-	if strings.HasSuffix(arguments, "…") {
+	if whole := string(orEmpty(a.Arguments)); strings.HasSuffix(arguments, "…") || s.o.Secrets.Redact(whole) != whole {
 		w.message += " (That is not all: agentls.approvals shows the whole.)"
 	}
 	if a.DefinitionChanged {

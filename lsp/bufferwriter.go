@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -16,9 +17,10 @@ import (
 const (
 	streamEvery = 250 * time.Millisecond // at most four edits a second
 	// A cancelled run is answered within half a second; its line is written
-	// within that, also when the agent does not come back.
-	cancelWait  = 350 * time.Millisecond
-	cancelWrite = 120 * time.Millisecond
+	// within that, also when the agent does not come back. Neovim tells of its
+	// changes 150 ms late.
+	cancelWait  = 250 * time.Millisecond
+	cancelWrite = 450 * time.Millisecond
 )
 
 // bufferWriter writes a run's answer into its prompt buffer (CONTRACT §6). One
@@ -34,6 +36,7 @@ type bufferWriter struct {
 
 	mu   sync.Mutex
 	text []byte // of the model, not written yet
+	open bool   // what came so far ends inside a line
 
 	// The goroutine's own.
 	point   *point
@@ -43,6 +46,7 @@ type bufferWriter struct {
 	err     error // why nothing more is written
 	// unwritten is the text that this concerns.
 	unwritten string
+	cancelled time.Time // when the run was cancelled
 }
 
 func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter {
@@ -59,6 +63,7 @@ func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter 
 func (b *bufferWriter) feed(delta string) {
 	b.mu.Lock()
 	b.text = append(b.text, delta...)
+	b.open = !strings.HasSuffix(delta, "\n")
 	b.mu.Unlock()
 	if !b.stream {
 		return // it is written as a whole
@@ -72,9 +77,9 @@ func (b *bufferWriter) feed(delta string) {
 // pause parts the texts of two steps.
 func (b *bufferWriter) pause() {
 	b.mu.Lock()
-	some := len(b.text) > 0 && b.text[len(b.text)-1] != '\n'
+	open := b.open
 	b.mu.Unlock()
-	if some {
+	if open {
 		b.feed("\n\n")
 	}
 }
@@ -108,7 +113,7 @@ func (b *bufferWriter) write() {
 			due = nil
 			b.grow()
 		case <-cancelled:
-			cancelled = nil
+			cancelled, b.cancelled = nil, time.Now()
 			late = time.After(cancelWait)
 		case <-late:
 			b.end(outcome{err: context.Cause(b.x.ctx)})
@@ -120,18 +125,17 @@ func (b *bufferWriter) write() {
 	}
 }
 
-// grow writes the whole lines that have come.
+// grow writes what has come, as far as it is decided.
 func (b *bufferWriter) grow() {
 	b.mu.Lock()
-	n := strings.LastIndexByte(string(b.text), '\n') + 1
-	lines := string(b.text[:n])
+	if !b.wrote {
+		b.text = bytes.TrimLeft(b.text, "\r\n")
+	}
+	text, n := b.escaper.take(string(b.text))
 	b.text = b.text[n:]
 	b.mu.Unlock()
-	if !b.wrote {
-		lines = strings.TrimLeft(lines, "\r\n")
-	}
-	if lines != "" {
-		b.put(b.heading() + b.escaper.escape(lines))
+	if text != "" {
+		b.put(b.heading() + text)
 		b.wrote = true
 	}
 }
@@ -211,8 +215,12 @@ func (b *bufferWriter) put(text string) {
 	}
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(b.x.ctx))
 	defer cancel(nil)
+	left := cancelWrite
+	if !b.cancelled.IsZero() {
+		left -= time.Since(b.cancelled)
+	}
 	defer context.AfterFunc(b.x.ctx, func() { // a cancelled run has little time left
-		time.AfterFunc(cancelWrite, func() { cancel(errUnconfirmed) })
+		time.AfterFunc(left, func() { cancel(errUnconfirmed) })
 	})()
 	if b.err = b.point.follow(); b.err == nil && !b.point.alive() {
 		b.err = errAnchorGone

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -93,11 +92,12 @@ func prepareResources(s *Server, ctx context.Context, arg listArg, in invocation
 		return nil, err
 	}
 	list, err := s.o.Manager.Resources(*arg.Server)
-	if err != nil && !errors.Is(err, mcp.ErrNotReady) {
+	if err != nil {
 		return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 	}
+	stale := list.Stale || !s.isReady(*arg.Server)
 	return func(context.Context) (any, error) {
-		r := resourcesResult{Stale: list.Stale || err != nil, Templates: []mcp.Template{}}
+		r := resourcesResult{Stale: stale, Templates: []mcp.Template{}}
 		r.Resources, r.NextCursor = pageOf(p, list.Resources, func(e mcp.Resource) bool { return arg.matches(e.URI, e.Name, e.Title) })
 		if p.start == 0 {
 			r.Templates, _ = pageOf(page{limit: listMost}, list.Templates, func(e mcp.Template) bool { return arg.matches(e.URITemplate, e.Name, e.Title) })
@@ -119,10 +119,10 @@ func preparePrompts(s *Server, ctx context.Context, arg listArg, in invocation) 
 		return nil, err
 	}
 	list, stale, err := s.o.Manager.Prompts(*arg.Server)
-	if err != nil && !errors.Is(err, mcp.ErrNotReady) {
+	if err != nil {
 		return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 	}
-	r := promptsResult{Stale: stale || err != nil}
+	r := promptsResult{Stale: stale || !s.isReady(*arg.Server)}
 	r.Prompts, r.NextCursor = pageOf(p, list, func(e mcp.Prompt) bool { return arg.matches(e.Name, e.Title) })
 	return answerNow(r), nil
 }

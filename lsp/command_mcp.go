@@ -46,13 +46,32 @@ func (s *Server) mcpError(ctx context.Context, command, server string, err error
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrFingerprint):
+	case errors.Is(err, mcp.ErrFingerprint):
+		return badf("%s: the configuration of %s changed since it was shown; look at it again with agentls.mcp.servers", command, clip(server, 100))
+	case errors.Is(err, mcp.ErrNotReady):
+		return failed("%s%s", s.o.Secrets.Redact(err.Error()), s.remedy(server))
+	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource):
 		return badf("%s: %s: %s", command, clip(server, 100), s.o.Secrets.Redact(err.Error()))
 	case errors.Is(err, mcp.ErrUntrustedFolder):
 		s.asks.askFolder(true)
 		return badf("%s: %s comes from a project file and its folder is not trusted; trust the folder first, the question for it is being asked", command, clip(server, 100))
 	}
 	return failed("%s: %s", server, s.o.Secrets.Redact(err.Error()))
+}
+
+// remedy says what to do about a server that is not ready, where that is a
+// person's doing.
+func (s *Server) remedy(server string) string {
+	for _, info := range s.o.Manager.Servers() {
+		switch {
+		case info.Name != server:
+		case info.Status == mcp.StatusUntrusted:
+			return "; look at it with agentls.mcp.servers and trust it with agentls.mcp.trust"
+		case info.Status == mcp.StatusDisabled:
+			return "; it is disabled in " + info.Source
+		}
+	}
+	return ""
 }
 
 // readArg is the argument of agentls.mcp.read.

@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -335,5 +336,75 @@ func TestTrustIsAmongTheApprovals(t *testing.T) {
 		t.Fatalf("approvals %+v", open)
 	}
 	commandAs[map[string]bool](w, "agentls.approve", obj{"id": open[0].ID, "decision": "once"})
+	w.awaitStatus("evil", mcp.StatusReady)
+}
+
+// What a person can do about a server that is not ready is said, its name
+// once, and nothing of it counts as being of now.
+func TestServerThatIsNotReady(t *testing.T) {
+	servers := obj{"off": obj{"command": "x", "disabled": true}, "gone": obj{"command": "no-such-program"}}
+	theirs := `{"mcpServers": {"theirs": {"command": "x"}}}`
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t), options: obj{"mcpServers": servers}, files: map[string]string{".mcp.json": theirs}})
+	w.awaitStatus("gone", mcp.StatusFailed)
+	w.awaitStatus("theirs", mcp.StatusUntrusted)
+	check := func(command, server, says string) {
+		t.Helper()
+		err := failure(t, w.StartCommand(command, obj{"server": server}, nil), -32803)
+		if !strings.Contains(err.Message, says) || strings.Count(err.Message, server) != 1 {
+			t.Errorf("%s %s: %q does not say %q", command, server, err.Message, says)
+		}
+	}
+	check("agentls.mcp.restart", "theirs", "trust it with agentls.mcp.trust")
+	check("agentls.mcp.restart", "off", "it is disabled in editor")
+	for _, server := range []string{"off", "gone", "theirs"} {
+		for _, list := range []string{"resources", "tools", "prompts"} {
+			if r := commandAs[struct{ Stale bool }](w, "agentls.mcp."+list, server); !r.Stale {
+				t.Errorf("the %s of %s count as being of now", list, server)
+			}
+		}
+	}
+	err := failure(t, w.StartCommand("agentls.mcp.trust", obj{"server": "theirs", "trust": true, "fingerprint": "old"}, nil), -32602)
+	if !strings.Contains(err.Message, "look at it again with agentls.mcp.servers") {
+		t.Errorf("%q", err.Message)
+	}
+	err = failure(t, w.StartCommand("agentls.mcp.read", obj{"server": "workspace", "uri": "file://none.md"}, nil), -32602)
+	if strings.Count(err.Message, "file://none.md") != 1 {
+		t.Errorf("%q", err.Message)
+	}
+}
+
+// Trust in one folder is none in a folder that is added to it.
+func TestFolderThatIsAddedIsAskedAboutOnItsOwn(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	w, _ := trustWorld(t, false, lsptest.Init{}, func(_ string, p json.RawMessage) any {
+		q := decodeAs[struct {
+			Message string
+			Actions []struct{ Title string }
+		}](t, p)
+		mu.Lock()
+		defer mu.Unlock()
+		if asked = append(asked, q.Message); len(asked) > 2 {
+			return q.Actions[0]
+		}
+		return q.Actions[1]
+	})
+	w.awaitStatus("evil", mcp.StatusReady)
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.MkdirAll(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(other, ".mcp.json"), []byte(`{"mcpServers": {"worse": {"command": "worse"}}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Notify("workspace/didChangeWorkspaceFolders", obj{"event": obj{"added": []obj{{"uri": lsptest.FileURI(other), "name": "other"}}, "removed": []obj{}}})
+	w.AwaitRequest("window/showMessageRequest", 3)
+	w.awaitStatus("worse", mcp.StatusUntrusted)
+	poll(t, "declined question", func() bool { return len(w.server.asks.waiting()) == 0 })
+	mu.Lock()
+	defer mu.Unlock()
+	if len(asked) != 3 || !strings.Contains(asked[2], "trust the folder "+other+"?") {
+		t.Errorf("asked %q", asked)
+	}
 	w.awaitStatus("evil", mcp.StatusReady)
 }

@@ -175,6 +175,23 @@ func TestEditThatComesTooLateIsSentAgain(t *testing.T) {
 	}
 }
 
+// Neovim says that it applied an edit to an old version, and drops it.
+func TestEditThatNeovimDropsIsSentAgain(t *testing.T) {
+	w, uri := sendWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Text("answer")), init: lsptest.Init{Client: "Neovim"}}, "## You\n\nhi\n")
+	tries := 0
+	w.On("workspace/applyEdit", func(params json.RawMessage) (any, error) {
+		if tries++; tries <= 2 {
+			w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: lsptest.End(w.Text(uri)), End: lsptest.End(w.Text(uri))}, NewText: fmt.Sprint(tries)})
+			return obj{"applied": true}, nil
+		}
+		return w.Stock("workspace/applyEdit")(params)
+	})
+	result[agent.Result](t, w.send(uri, nil))
+	if got, want := w.Text(uri), "## You\n\nhi\n\n## Agent\n\nanswer\n\n## You\n\n12"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+}
+
 func TestEditThatFails(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -1,4 +1,3 @@
-// Package lsp serves one editor over the Language Server Protocol.
 package lsp
 
 import (

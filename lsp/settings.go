@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -42,11 +43,13 @@ func newSettings(s *Server) *settings {
 	return &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), files: make(map[uri.URI]bool)}
 }
 
-// configure reads the configuration for the first time, from files alone.
+// configure reads the configuration for the first time, from files alone. It
+// starts no server: ten children that start at once would take the processor
+// from the answer to initialize.
 func (t *settings) configure(ctx context.Context, options json.RawMessage) {
 	t.options = object(options)
 	t.pull = t.canPull()
-	t.load(ctx, true)
+	t.read(ctx, true)
 }
 
 func (t *settings) canPull() bool {
@@ -87,8 +90,10 @@ func (t *settings) reload() {
 // follow tells the client what is wrong with the configuration and reads it
 // anew after each change, until ctx ends. Serve owns the goroutine.
 func (t *settings) follow(ctx context.Context) {
+	t.enforce()
 	if t.s.cfg.Load().Pending {
-		t.load(ctx, false)
+		t.read(ctx, false)
+		t.enforce()
 	}
 	t.tell(t.s.cfg.Load().Problems)
 	t.register(ctx)
@@ -97,7 +102,8 @@ func (t *settings) follow(ctx context.Context) {
 			changed = t.ask(ctx) || changed
 		}
 		if changed {
-			t.load(ctx, false)
+			t.read(ctx, false)
+			t.enforce()
 			t.tell(t.s.cfg.Load().Problems)
 		}
 		select {
@@ -153,8 +159,8 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 	return true
 }
 
-// load reads all layers and puts them in force.
-func (t *settings) load(ctx context.Context, noCommands bool) {
+// read reads all layers, without the commands in them if it must not wait.
+func (t *settings) read(ctx context.Context, noCommands bool) {
 	t.mu.Lock()
 	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands}
 	t.mu.Unlock()
@@ -163,14 +169,19 @@ func (t *settings) load(ctx context.Context, noCommands bool) {
 	}
 	cfg := config.Load(ctx, t.s.o.Config, request)
 	t.s.cfg.Store(&cfg)
+}
+
+// enforce starts and stops servers as the configuration now says.
+func (t *settings) enforce() {
+	cfg := t.s.cfg.Load()
 	t.s.o.Manager.Configure(cfg.Servers)
 	if !cfg.Pending {
 		t.settled.Do(func() { close(t.whole) })
 	}
 }
 
-// inForce gives the configuration, once the commands that its values come from
-// have run for the first time.
+// inForce gives the configuration, once its servers are starting and the
+// commands that its values come from have run for the first time.
 func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 	select {
 	case <-t.whole:
@@ -183,13 +194,15 @@ func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 // tell shows problems where the user looks: in the log, and at their file.
 func (t *settings) tell(problems []config.Problem) {
 	files := make(map[uri.URI][]protocol.Diagnostic)
+	var fresh []config.Problem
 	for _, p := range problems {
 		if !slices.Contains(t.told, p) {
-			t.s.notify("window/logMessage", protocol.LogMessageParams{Type: protocol.MessageTypeWarning, Message: p.String()})
+			fresh = append(fresh, p)
+			t.s.logMessage(protocol.MessageTypeWarning, t.words(p.String()))
 		}
 		if p.File != "" {
 			file := uri.File(p.File)
-			files[file] = append(files[file], diagnose(p))
+			files[file] = append(files[file], t.diagnose(p))
 		}
 	}
 	for file := range t.files {
@@ -205,9 +218,32 @@ func (t *settings) tell(problems []config.Problem) {
 		}
 	}
 	t.told = problems
+	t.popUp(fresh)
 }
 
-func diagnose(p config.Problem) protocol.Diagnostic {
+// popUp tells that something is wrong to who looks at neither the log nor the
+// file: what is passed over may be a rule that denies.
+func (t *settings) popUp(fresh []config.Problem) {
+	if len(fresh) == 0 || t.s.cfg.Load().Notifications == "off" {
+		return
+	}
+	text := "agentls: something in the configuration is passed over: " + t.words(fresh[0].String())
+	if more := len(fresh) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more in the log)", more)
+	}
+	t.s.showMessage(protocol.MessageTypeWarning, text)
+}
+
+// problemLimit is more than clean shows: a problem begins with its file.
+const problemLimit = 1000
+
+// words makes a problem fit to be shown: it quotes keys and values of files
+// that may come with a project.
+func (t *settings) words(text string) string {
+	return cleanTo(t.s.o.Secrets.Redact(text), problemLimit)
+}
+
+func (t *settings) diagnose(p config.Problem) protocol.Diagnostic {
 	text := p.Message
 	if p.Path != "" {
 		text = p.Path + ": " + text
@@ -218,7 +254,7 @@ func diagnose(p config.Problem) protocol.Diagnostic {
 		Range:    protocol.Range{Start: protocol.Position{Line: line}, End: protocol.Position{Line: line, Character: 1000}},
 		Severity: protocol.DiagnosticSeverityWarning,
 		Source:   protocol.NewOptional("agentls"),
-		Message:  protocol.String(text),
+		Message:  protocol.String(t.words(text)),
 	}
 }
 

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -102,6 +103,10 @@ func TestProblemsOfTheConfigurationAreShown(t *testing.T) {
 		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
 		return strings.Contains(log, "config.json: notifications: ") && strings.Contains(log, "config.json: limts: ")
 	})
+	popup := string(e.AwaitNotification("window/showMessage", 1))
+	if !strings.Contains(popup, "config.json: notifications: ") || !strings.Contains(popup, "and 1 more") {
+		t.Errorf("popup %s", popup)
+	}
 
 	write("{}")
 	e.Notify("workspace/didChangeConfiguration", map[string]any{"settings": map[string]any{"agentls": nil}})
@@ -131,5 +136,27 @@ func TestFirstPromptWaitsForCommandsInTheConfiguration(t *testing.T) {
 	}})
 	if raw, err := w.ask("hello", nil).Wait(); err != nil || !strings.Contains(string(raw), `"text":"hi"`) || key != "from-a-command" {
 		t.Errorf("answer %s, %v, key %q", raw, err, key)
+	}
+}
+
+// A project's file is quoted in problems: nothing in it may act on who reads them.
+func TestProblemsAreCleaned(t *testing.T) {
+	o := testOptions(t)
+	folder := t.TempDir()
+	text := `{"[x](command:evil)\u001b]0;t\u0007\u202e\nfake: line": {"a": 1}, "sk-abcdefgh12345678": {}, "` + strings.Repeat("long", 5000) + `": 1}`
+	if err := errors.Join(os.MkdirAll(filepath.Join(folder, ".agentls"), 0o700), os.WriteFile(filepath.Join(folder, ".agentls", "config.json"), []byte(text), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := served(t, o, nil)
+	e.Initialize(lsptest.Init{Root: folder})
+	got := string(e.AwaitNotification("textDocument/publishDiagnostics", 1))
+	e.AwaitNotification("window/logMessage", 3)
+	for _, n := range e.Notifications("window/logMessage") {
+		got += string(n)
+	}
+	for _, bad := range []string{"](", `\u001b`, "\u202e", `\u202e`, `\n`, "abcdefgh12345678", strings.Repeat("long", 500)} {
+		if strings.Contains(got, bad) {
+			t.Errorf("%q is in %.3000s", bad, got)
+		}
 	}
 }

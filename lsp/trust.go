@@ -77,12 +77,13 @@ func yes(a agent.Answer) bool {
 type folderTrust struct {
 	wanted chan bool     // the question is needed; true: asked for by a person, who may be asked again
 	turn   chan struct{} // one question at a time; guards the rest
-	// trusted: by a person, in this connection; asked: one was asked.
-	trusted, asked bool
+	// By path. trusted: by a person, now or before; asked: one was asked in
+	// this connection. A folder that is added later is asked about on its own.
+	trusted, asked map[string]bool
 }
 
 func newFolderTrust() *folderTrust {
-	return &folderTrust{wanted: make(chan bool, 2), turn: make(chan struct{}, 1)}
+	return &folderTrust{wanted: make(chan bool, 2), turn: make(chan struct{}, 1), trusted: map[string]bool{}, asked: map[string]bool{}}
 }
 
 // askFolder lets the question about the folder be asked, once or anew. Never
@@ -103,51 +104,57 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	case <-ctx.Done():
 		return false
 	}
+	folders := q.s.folders()
 	switch {
-	case q.s.peer.trusted || q.folder.trusted:
+	case q.s.peer.trusted:
 		return true
-	case len(q.s.folders()) == 0:
+	case len(folders) == 0:
 		return false
 	}
-	if q.remembered() {
-		q.trust()
+	folders = slices.DeleteFunc(folders, q.isTrusted)
+	if len(folders) == 0 {
+		q.s.o.Manager.TrustFolder(true)
 		return true
 	}
-	if q.folder.asked && !again {
+	if !again && !slices.ContainsFunc(folders, func(folder string) bool { return !q.folder.asked[folder] }) {
 		return false
 	}
-	q.folder.asked = true
-	a, err := q.ask(ctx, q.folderQuestion())
+	for _, folder := range folders {
+		q.folder.asked[folder] = true
+	}
+	a, err := q.ask(ctx, q.folderQuestion(folders))
 	if err != nil || !yes(a) {
 		return false
 	}
-	for _, folder := range q.s.folders() {
+	for _, folder := range folders {
+		q.folder.trusted[folder] = true
 		if err := q.s.o.Manager.RememberFolder(folder); err != nil {
 			q.s.o.Log.Error("the trust in a folder cannot be kept", "folder", folder, "err", err)
 		}
 	}
-	q.trust()
+	q.s.o.Manager.TrustFolder(true)
 	return true
 }
 
-// remembered reports whether a person trusted all the folders before.
-func (q *questions) remembered() bool {
-	return !slices.ContainsFunc(q.s.folders(), func(folder string) bool { return !q.s.o.Manager.FolderTrusted(folder) })
+// isTrusted reports whether a person trusts a folder, now or from before. The
+// turn is held.
+func (q *questions) isTrusted(folder string) bool {
+	if !q.folder.trusted[folder] && q.s.o.Manager.FolderTrusted(folder) {
+		q.folder.trusted[folder] = true
+	}
+	return q.folder.trusted[folder]
 }
 
-// trust puts the trust in the folder into force. The turn is held.
-func (q *questions) trust() {
-	q.folder.trusted = true
-	q.s.o.Manager.TrustFolder(true)
-}
-
-func (q *questions) folderQuestion() *question {
-	folders := strings.Join(q.s.folders(), ", ")
-	arguments, _ := json.Marshal(map[string]any{"folders": q.s.folders()}) // strings always encode
+func (q *questions) folderQuestion(folders []string) *question {
+	arguments, _ := json.Marshal(map[string]any{"folders": folders}) // strings always encode
+	shown := make([]string, len(folders))
+	for i, folder := range folders {
+		shown[i] = visible(folder)
+	}
 	return &question{
 		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "the project wants to start MCP servers, and its folder is not trusted yet",
-		message: "agentls: do you trust the folder " + q.s.tell(folders) + "? Its project files may name programs to start; each of them is asked about on its own.",
+		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own.",
 		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust folder", agent.DecisionOnce}},
 	}
 }

@@ -93,6 +93,9 @@ func (m *Manager) admit() {
 
 // launch starts a session, or says why it cannot run as configured.
 func (m *Manager) launch(s *session) {
+	if !s.launched {
+		s.secrets.learn(s.cfg)
+	}
 	switch {
 	case s.launched || s.cfg.Name == workspaceName:
 	case s.cfg.Disabled:

@@ -78,11 +78,6 @@ func (m *Manager) replace(cfg ServerConfig) {
 		s.after = m.leaving[cfg.Name] // it was taken out a moment ago
 	}
 	delete(m.leaving, cfg.Name)
-	for name, value := range cfg.Env {
-		if IsSecretKey(name) {
-			m.secrets.Add(value)
-		}
-	}
 	m.sessions[cfg.Name] = s
 }
 

@@ -77,6 +77,9 @@ func (c *connection) hello(ctx context.Context, name, version string) error {
 			err = fmt.Errorf("%w: %w", errNoFallback, probe)
 		}
 		err = c.failure(ctx, err)
+		if errors.Is(err, mcpgo.ErrMethodNotFound) {
+			err = fmt.Errorf("it answered the start with an error, so it may be no MCP server: %w", err)
+		}
 		if words := c.words(); words != "" && !errors.Is(err, errLost) {
 			err = fmt.Errorf("%w; stderr: %s", err, c.redact(words))
 		}

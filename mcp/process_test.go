@@ -212,6 +212,8 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	check("exits", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'set FOO first' >&2; exit 7"}}, "exit status 7", "set FOO first")
 	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting") // anthropics/claude-code#35287
 	check("answers to anything with an error", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"id":1,"error":{"code":-32000,"message":"go away"}}'; done`}}, "go away")
+	check("has no start", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}'; done`}}, "answered the start with an error", "what?")
+	check("echoes", ServerConfig{Command: "cat"}, "may be no MCP server")
 	check("configuration", ServerConfig{Command: "cat", Err: "env.TOKEN: variable TOKEN is not set"}, "env.TOKEN")
 	check("remote", ServerConfig{Type: "http", URL: "https://example.com/mcp"}, "http", "not supported")
 	check("remote events", ServerConfig{Type: "sse", URL: "https://example.com/mcp"}, "sse", "not supported")
@@ -311,6 +313,18 @@ func TestReaperIsToldOfEachChild(t *testing.T) {
 	}
 }
 
+// A helper that does not hear the goodbye holds nobody up.
+func TestReaperThatDoesNotEndIsKilled(t *testing.T) {
+	h := newHouse(t, Options{Reaper: []string{"sleep", "30"}}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{})})
+	h.started()
+	start := time.Now()
+	h.Close()
+	if took := time.Since(start); took > 15*time.Second {
+		t.Errorf("closed after %v", took)
+	}
+}
+
 func TestTailKeepsTheLastLines(t *testing.T) {
 	var tl tail
 	for i := range 1000 {
@@ -323,5 +337,21 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 	}
 	if n := len(tl.last(10_000)); n != tailLines+1 {
 		t.Errorf("%d lines are held", n)
+	}
+}
+
+// A PATH that holds "." or an empty entry must not let a project's file stand
+// in for a program.
+func TestRelativePathsAreNotSearched(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(dir+"/npx", []byte("#!/bin/sh\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(dir)
+	if got, err := lookCommand("npx", []string{"PATH=.::./:" + dir}); err != nil || got != dir+"/npx" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := lookCommand("npx", []string{"PATH=.::./"}); err == nil {
+		t.Errorf("found %q", got)
 	}
 }

@@ -38,7 +38,7 @@ func (g group) id() int { return int(g) }
 // searchPath finds an executable file named command in path.
 func searchPath(command, path string, _ []string) string {
 	for _, dir := range filepath.SplitList(path) {
-		if dir == "" {
+		if !filepath.IsAbs(dir) { // "." would be the project's folder
 			continue
 		}
 		file := filepath.Join(dir, command)

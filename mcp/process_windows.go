@@ -67,6 +67,9 @@ func searchPath(command, path string, env []string) string {
 		suffixes = append([]string{""}, suffixes...)
 	}
 	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) { // "." would be the project's folder
+			continue
+		}
 		for _, ext := range suffixes {
 			file := filepath.Join(dir, command+ext)
 			if st, err := os.Stat(file); err == nil && !st.IsDir() {

@@ -110,8 +110,9 @@ func (r *reaper) stop() {
 		return
 	}
 	_ = r.pipe.Close()
-	stop := time.AfterFunc(time.Second, func() { _ = r.cmd.Process.Kill() })
-	_ = r.cmd.Wait()
+	cmd := r.cmd // a late kill must not look at what is cleared below
+	stop := time.AfterFunc(time.Second, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait()
 	stop.Stop()
 	r.pipe, r.cmd = nil, nil
 }

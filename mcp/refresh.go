@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -167,7 +168,11 @@ func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
 	if s.cache.bodies.end(fetch, contents, keep && !c.live && err == nil, until) && err == nil {
 		s.cache.read(uri)
 	}
-	if unknownResource(err) {
+	switch {
+	case !unknownResource(err):
+	case strings.Contains(err.Error(), uri):
+		err = fmt.Errorf("%w: %w", ErrUnknownResource, err)
+	default:
 		err = fmt.Errorf("%w: %s: %w", ErrUnknownResource, uri, err)
 	}
 	return slices.Clone(contents), err

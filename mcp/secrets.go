@@ -1,8 +1,12 @@
 package mcp
 
 import (
+	"bytes"
+	"encoding/json"
+	"net/url"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -32,6 +36,10 @@ var knownSecret = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{8,}|gh[pousr]_[A-Za-z0
 
 var bearer = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}`)
 
+// inURL matches the password of a URL and what stands in its query under a
+// secret-looking name.
+var inURL = regexp.MustCompile(`(?i)(://[^\s/@:"']*:)[^\s/@"']+@|([?&][\w.-]*(?:key|token|secret|pass|auth|cred|signature)[\w.-]*=)[^\s&#"']+`)
+
 // NewSecrets returns an empty set that already knows the public key formats.
 func NewSecrets() *Secrets {
 	return &Secrets{values: map[string]struct{}{}, re: strings.NewReplacer()}
@@ -46,9 +54,11 @@ func (s *Secrets) Add(values ...string) {
 		if len(v) < minSecret {
 			continue
 		}
-		if _, ok := s.values[v]; !ok {
-			s.values[v] = struct{}{}
-			changed = true
+		for _, form := range spellings(v) {
+			if _, ok := s.values[form]; !ok {
+				s.values[form] = struct{}{}
+				changed = true
+			}
 		}
 	}
 	if !changed {
@@ -67,6 +77,44 @@ func (s *Secrets) Add(values ...string) {
 	s.re = strings.NewReplacer(pairs...)
 }
 
+// spellings are the forms in which a value comes to a text: as it is, inside
+// of JSON and of a quoted log line, inside of a URL.
+func spellings(v string) []string {
+	plain, _ := json.Marshal(v) // strings always encode
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v)
+	quoted := strconv.Quote(v)
+	unescaped := strings.TrimSuffix(text.String(), "\n")
+	return []string{
+		v, string(plain[1 : len(plain)-1]), unescaped[1 : len(unescaped)-1], quoted[1 : len(quoted)-1],
+		url.QueryEscape(v), url.PathEscape(v),
+	}
+}
+
+// withoutSecret takes the secret out of what inURL matched.
+func withoutSecret(match string) string {
+	m := inURL.FindStringSubmatch(match)
+	if m[1] != "" {
+		return m[1] + Redacted + "@"
+	}
+	return m[2] + Redacted
+}
+
+// learn adds what a server that may run is configured with. Before that a
+// project's server must not teach us anything: it could hide its own command
+// from the person who is asked about it.
+func (s *Secrets) learn(c ServerConfig) {
+	for _, values := range []map[string]string{c.Env, c.Headers} {
+		for name, value := range values {
+			if IsSecretKey(name) {
+				s.Add(value, strings.TrimPrefix(value, "Bearer "))
+			}
+		}
+	}
+}
+
 // IsSecretKey reports whether a field of this name holds a secret.
 func IsSecretKey(name string) bool { return secretKey.MatchString(name) }
 
@@ -80,5 +128,8 @@ func (s *Secrets) Redact(text string) string {
 	s.mu.RUnlock()
 	text = re.Replace(text)
 	text = bearer.ReplaceAllString(text, "$1 "+Redacted)
+	if strings.Contains(text, "://") || strings.ContainsAny(text, "?&") {
+		text = inURL.ReplaceAllStringFunc(text, withoutSecret)
+	}
 	return knownSecret.ReplaceAllString(text, Redacted)
 }

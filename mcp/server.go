@@ -38,22 +38,27 @@ type ServerInfo struct {
 	URL         string   `json:"url,omitempty"`
 	Env         []string `json:"env,omitempty"`   // names
 	Reads       []string `json:"reads,omitempty"` // variables its fields would read
-	// Definition is all of a project's server that trust is asked for.
+	// Definition is all of a project's server that trust is asked for. Until it
+	// is given nothing in it is redacted: it holds the project's own words, and
+	// what looks like a secret there may be what would run.
 	Definition *Definition `json:"definition,omitempty"`
 }
 
 // describe tells of a server what its configuration does.
-func describe(c ServerConfig, secrets *Secrets) ServerInfo {
+func describe(c ServerConfig, trusted bool, secrets *Secrets) ServerInfo {
 	d := c.Shown
 	if d.Command == "" && d.URL == "" { // made by hand: what runs is what there is to show
 		d = Definition{Command: c.Command, Args: c.Args, Cwd: c.Cwd, Env: c.Env, URL: c.URL, Headers: c.Headers}
 	}
-	d = d.redacted(secrets)
+	shown := d.redacted(secrets)
 	i := ServerInfo{
-		Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads,
-		Command: d.Command, Args: d.Args, URL: d.URL, Env: slices.Sorted(maps.Keys(d.Env)),
+		Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads, Trusted: trusted,
+		Command: shown.Command, Args: shown.Args, URL: shown.URL, Env: slices.Sorted(maps.Keys(d.Env)),
 	}
-	if c.Project {
+	switch {
+	case c.Project && trusted:
+		i.Definition = &shown
+	case c.Project:
 		i.Definition = &d
 	}
 	return i

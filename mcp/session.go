@@ -224,10 +224,9 @@ func (s *session) info() ServerInfo {
 	resources, fetched := s.cache.count()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i := describe(s.cfg, s.secrets)
+	i := describe(s.cfg, s.trusted.Load(), s.secrets)
 	i.Mention = s.cache.snap.Load().mention
 	i.Status, i.Error = s.status, s.err
-	i.Trusted = s.trusted.Load()
 	count := func(has bool, n int) *int {
 		if !has {
 			return nil

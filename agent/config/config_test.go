@@ -185,7 +185,7 @@ func TestWrongTypesAndUnknownKeysAreTold(t *testing.T) {
 
 func TestBadFiles(t *testing.T) {
 	for name, text := range map[string]string{
-		"is no JSON":     "{\"a\": 1\n\"b\"}",
+		"is no JSON: li": "{\"a\": 1\n\"b\"}",
 		"nested deeper":  strings.Repeat("[", 500_000),
 		"is larger than": `{"x": "` + strings.Repeat("y", maxFile) + `"}`,
 	} {

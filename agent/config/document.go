@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/tailscale/hujson"
 )
@@ -55,14 +56,14 @@ func (d *document) parse(text []byte) (root node, ok bool) {
 	}
 	v, err := hujson.Parse(text)
 	if err != nil {
-		d.problem(Problem{File: d.file, Line: lineOf(err), Message: "is no JSON: " + err.Error()})
+		d.problem(Problem{File: d.file, Line: lineOf(err), Message: "is no JSON: " + strings.TrimPrefix(err.Error(), "hujson: ")})
 		return node{}, false
 	}
 	return node{doc: d, value: &v}, true
 }
 
-// tooDeep counts brackets outside strings; comments may mislead it by a few,
-// which the limit has room for.
+// tooDeep counts brackets outside strings and comments. A quote in a comment
+// opens no string, or what follows it would go uncounted.
 func tooDeep(text []byte) bool {
 	depth, inString := 0, false
 	for i := 0; i < len(text); i++ {
@@ -75,6 +76,8 @@ func tooDeep(text []byte) bool {
 			}
 		case c == '"':
 			inString = true
+		case c == '/':
+			i += commentLen(text[i:]) - 1
 		case c == '{' || c == '[':
 			if depth++; depth > maxDepth {
 				return true
@@ -84,6 +87,24 @@ func tooDeep(text []byte) bool {
 		}
 	}
 	return false
+}
+
+// commentLen is how long the comment at the start of text is; 1 for a slash
+// that begins none.
+func commentLen(text []byte) int {
+	end := ""
+	switch {
+	case bytes.HasPrefix(text, []byte("//")):
+		end = "\n"
+	case bytes.HasPrefix(text, []byte("/*")):
+		end = "*/"
+	default:
+		return 1
+	}
+	if i := bytes.Index(text[2:], []byte(end)); i >= 0 {
+		return 2 + i + len(end)
+	}
+	return len(text)
 }
 
 // lineOf finds the line in hujson's "hujson: line 3, column 5: …".
@@ -190,7 +211,7 @@ func (n node) choice(words ...string) (string, bool) {
 	if slices.Contains(words, s) {
 		return s, true
 	}
-	n.wrong("must be one of %q, not %q", words, s)
+	n.wrong("must be one of %s, not %q", list(words), s)
 	return "", false
 }
 

@@ -31,7 +31,9 @@ func (l *loader) expander(d *document) *expander {
 // expand replaces ${VAR}, ${VAR:-default}, ${env:VAR}, ${workspaceFolder},
 // ${userHome} and, in the user's files, ${file:PATH} and ${cmd:…}. `$VAR`, an
 // unclosed `${` and a shell's own `${x%.*}` stay as they are. Every value that
-// came so, and every value under a secret-looking key, becomes a secret.
+// came so, and every value under a secret-looking key, becomes a secret. What a
+// project's file spells out does not before its server may run: it could hide
+// its own command from the person who is asked about it.
 func (x *expander) expand(path, key, text string) string {
 	var out strings.Builder
 	rest := text
@@ -50,7 +52,7 @@ func (x *expander) expand(path, key, text string) string {
 	}
 	out.WriteString(rest)
 	s := out.String()
-	if mcp.IsSecretKey(key) {
+	if mcp.IsSecretKey(key) && x.doc.layer != projectLayer {
 		x.l.secret(s, strings.TrimPrefix(s, "Bearer "))
 	}
 	return s

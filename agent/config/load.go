@@ -26,7 +26,17 @@ type loader struct {
 	servers  map[string]mcp.ServerConfig
 }
 
-func (l *loader) problem(p Problem) { l.config.Problems = append(l.config.Problems, p) }
+// maxProblems bounds what one Load tells: a project's file may be all wrong.
+const maxProblems = 200
+
+func (l *loader) problem(p Problem) {
+	switch n := len(l.config.Problems); {
+	case n < maxProblems:
+		l.config.Problems = append(l.config.Problems, p)
+	case n == maxProblems:
+		l.config.Problems = append(l.config.Problems, Problem{File: p.File, Message: "more is wrong than is told here"})
+	}
+}
 
 // read parses a file; a missing one is no problem.
 func (l *loader) read(d *document) (node, bool) {
@@ -36,7 +46,7 @@ func (l *loader) read(d *document) (node, bool) {
 	case errors.Is(err, fs.ErrNotExist):
 		return node{}, false
 	case errors.Is(err, errIrregular), errors.Is(err, errLarge):
-		l.problem(Problem{File: d.file, Message: errors.Unwrap(err).Error()}) // which names the file itself
+		l.problem(Problem{File: d.file, Message: err.Error()})
 		return node{}, false
 	case err != nil:
 		l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})

@@ -53,6 +53,7 @@ type raw struct {
 	Cwd     string            `json:"cwd"`
 	Env     map[string]string `json:"env"`
 	EnvFile string            `json:"envFile"`
+	EnvSum  string            `json:"envSum,omitempty"` // SHA-256 of what stands in it: a PATH decides what starts
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
 }
@@ -105,9 +106,10 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 		return c, false
 	}
 	c.Type = r.Type
-	c.Fingerprint = r.fingerprint()
 	c.Shown = mcp.Definition{Command: r.Command, Args: r.Args, Cwd: r.Cwd, Env: r.Env, EnvFile: r.EnvFile, URL: r.URL, Headers: r.Headers}
-	return c, l.expandServer(m, r, &c)
+	ready := l.expandServer(m, &r, &c)
+	c.Fingerprint = r.fingerprint()
+	return c, ready
 }
 
 // serverField reads one field; false for one that we do not know.
@@ -178,7 +180,7 @@ func userOnly(f member, to *bool) {
 
 // expandServer fills the expanded fields, or Err. It is false for a server
 // that must wait until commands may run.
-func (l *loader) expandServer(m member, r raw, c *mcp.ServerConfig) bool {
+func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 	x := l.expander(m.doc)
 	at := func(field string) string { return join(m.path, field) }
 	c.Command = x.expand(at("command"), "", r.Command)
@@ -187,7 +189,7 @@ func (l *loader) expandServer(m member, r raw, c *mcp.ServerConfig) bool {
 	}
 	c.Env = map[string]string{}
 	if r.EnvFile != "" {
-		l.envFile(x, at("envFile"), r.EnvFile, c)
+		r.EnvSum = l.envFile(x, at("envFile"), r.EnvFile, c)
 	}
 	for _, k := range slices.Sorted(maps.Keys(r.Env)) {
 		c.Env[k] = x.expand(join(at("env"), k), k, r.Env[k])
@@ -209,8 +211,9 @@ func (l *loader) expandServer(m member, r raw, c *mcp.ServerConfig) bool {
 	return !x.pending
 }
 
-// envFile adds the variables of a file of NAME=value lines; VS Code's field.
-func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) {
+// envFile adds the variables of a file of NAME=value lines, VS Code's field,
+// and returns the SHA-256 (hex) of its text.
+func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) string {
 	name = x.expand(path, "", name)
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Folder, name)
@@ -218,7 +221,7 @@ func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) {
 	text, err := readFile(name)
 	if err != nil {
 		x.fail(path, "cannot be read: %v", err)
-		return
+		return ""
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
@@ -234,8 +237,10 @@ func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) {
 			v = v[1 : len(v)-1]
 		}
 		c.Env[k] = v
-		if mcp.IsSecretKey(k) {
+		if mcp.IsSecretKey(k) && x.doc.layer != projectLayer {
 			l.secret(v)
 		}
 	}
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"agentls/agent"
+	"agentls/agent/config"
 )
 
 func askCommand(p program) *cobra.Command {
@@ -26,7 +27,12 @@ Calls that need a person are asked for on the terminal; without one they are den
 
 It exits with 0 when the run is completed, 1 when it failed or was stopped by a
 limit, 130 when it was cancelled.`,
-		Args: cobra.MinimumNArgs(1),
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return fmt.Errorf("there is no prompt; usage: %s", c.UseLine())
+			}
+			return nil
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if mode != string(agent.ModeReAct) {
 				return fmt.Errorf("the mode %q is not in this version; use react", mode)
@@ -54,9 +60,7 @@ func ask(ctx context.Context, p program, prompt string) error {
 	parts := newParts(p)
 	defer parts.close()
 	cfg := parts.openFolder(ctx, folder)
-	for _, problem := range cfg.Problems {
-		fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
-	}
+	parts.tell(p.stderr, cfg.Problems)
 	host := openTerminal(p, parts.secrets)
 	relay := parts.relay(host)
 	defer relay()
@@ -76,10 +80,10 @@ func ask(ctx context.Context, p program, prompt string) error {
 		fmt.Fprintln(p.stderr, "agentls: cancelled")
 		return exitError(exitCancelled)
 	case err != nil:
-		fmt.Fprintln(p.stderr, "agentls: "+parts.secrets.Redact(err.Error()))
+		fmt.Fprintln(p.stderr, "agentls: "+oneLine(parts.secrets.Redact(err.Error()), 2000))
 		return exitError(exitFailed)
 	case result.Status != "completed":
-		fmt.Fprintln(p.stderr, "agentls: stopped: "+result.StopReason)
+		fmt.Fprintln(p.stderr, "agentls: stopped: "+oneLine(result.StopReason, 200))
 		return exitError(exitFailed)
 	}
 	return nil
@@ -109,6 +113,14 @@ func (p *parts) relay(t *terminal) (stop func()) {
 		}
 	}()
 	return func() { close(done); <-ended }
+}
+
+// tell prints what is wrong with the configuration. It quotes keys and values
+// of files that may come with a project.
+func (p *parts) tell(w io.Writer, problems []config.Problem) {
+	for _, problem := range problems {
+		fmt.Fprintln(w, oneLine(p.secrets.Redact(problem.String()), 1000))
+	}
 }
 
 // workingFolder is the folder that a shell command works in.

@@ -82,7 +82,7 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 	if c.Name == config.Offline {
 		d.say(absent, `provider: none is configured, so the built-in stand-in answers; set OPENAI_API_KEY and OPENAI_MODEL, or "providers" in config.json`)
 		for name, base := range localProviders {
-			if models, err := d.models(ctx, config.Provider{Name: name, BaseURL: base, Model: "any"}, time.Second); err == nil {
+			if models, err := d.models(ctx, config.Provider{Name: name, BaseURL: base}, time.Second); err == nil {
 				d.say(absent, "provider: %s answers at %s with %s", name, base, some(models))
 			}
 		}
@@ -94,9 +94,11 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 		return
 	}
 	asked := c
-	asked.Err, asked.Model = "", first(c.Model, "any")
+	asked.Err = ""
 	models, err := d.models(ctx, asked, probing)
 	switch {
+	case err != nil && c.Err != "":
+		d.say(tooBad, "provider: %s; the list could not be had: %v", c.Err, err)
 	case err != nil:
 		d.say(tooBad, "provider %s: %v", c.Name, err)
 	case c.Model == "":

@@ -39,14 +39,12 @@ func mcpCommand(p program) *cobra.Command {
 				stop := parts.relay(host)
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)
-				for _, problem := range cfg.Problems {
-					fmt.Fprintln(p.stderr, parts.secrets.Redact(problem.String()))
-				}
+				parts.tell(p.stderr, cfg.Problems)
 				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
 			},
 		})
 	}
-	one, two := cobra.ExactArgs(1), cobra.ExactArgs(2)
+	one, two := exactly(1), exactly(2)
 	add("list", "List the servers, with what each offers", cobra.NoArgs, func(s *shell, _ []string) error { return s.list() })
 	add("resources SERVER", "List a server's resources", one, func(s *shell, a []string) error { return s.resources(a[0]) })
 	add("prompts SERVER", "List a server's prompts", one, func(s *shell, a []string) error { return s.prompts(a[0]) })
@@ -54,6 +52,16 @@ func mcpCommand(p program) *cobra.Command {
 	add("read SERVER URI", "Print a resource", two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
 	add("trust SERVER", "Let a server that came with this folder start", one, func(s *shell, a []string) error { return s.trust(a[0]) })
 	return cmd
+}
+
+// exactly refuses any other number of arguments, and says which there are.
+func exactly(n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) != n {
+			return fmt.Errorf("usage: %s", c.UseLine())
+		}
+		return nil
+	}
 }
 
 // shell is one `agentls mcp …` command at work.
@@ -85,6 +93,8 @@ func (s *shell) ready(name string) error {
 			return nil
 		case mcp.StatusUntrusted:
 			return s.fail("%s came with this folder and is not trusted; look at it with `agentls mcp list`, then `agentls mcp trust %s`", name, name)
+		case mcp.StatusDisabled:
+			return s.fail("%s is disabled in %s", name, info.Source)
 		default:
 			return s.fail("%s is %s: %s", name, info.Status, info.Error)
 		}
@@ -115,7 +125,7 @@ func (s *shell) list() error {
 	for _, i := range all {
 		what := i.Error
 		if what == "" && i.Status == mcp.StatusUntrusted {
-			what = strings.Join(append([]string{i.Command}, i.Args...), " ") + i.URL
+			what = words(append([]string{i.Command}, i.Args...)) + i.URL
 		}
 		rows = append(rows, []string{i.Name, string(i.Status), count(i.Tools), count(i.Resources), count(i.Prompts), i.Source, what})
 	}
@@ -235,26 +245,30 @@ func (s *shell) auditRead(name, uri string, err error) {
 	s.parts.audit.Write(e)
 }
 
-// show tells all of what a project's server would start.
+// show tells all of what a project's server would start, as it is written:
+// nothing is cut or redacted, as that could hide what would run.
 func (s *shell) show(c *mcp.ServerConfig) {
 	d := c.Shown
-	tell := func(format string, args ...any) {
-		fmt.Fprintln(s.host.notes, oneLine(s.parts.secrets.Redact(fmt.Sprintf(format, args...)), 1<<20))
+	tell := func(format string, args ...any) { fmt.Fprintf(s.host.notes, format+"\n", args...) }
+	what := append([]string{d.Command}, d.Args...)
+	if d.URL != "" {
+		what = []string{d.URL}
 	}
-	tell("%s, from %s, would start: %s", c.Name, c.Source, strings.Join(append([]string{d.Command}, d.Args...), " ")+d.URL)
+	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(what))
 	if d.Cwd != "" {
-		tell("· in the folder %s", d.Cwd)
+		tell("· in the folder %s", word(d.Cwd))
 	}
-	for what, values := range map[string]map[string]string{"variable": d.Env, "header": d.Headers} {
-		for _, name := range slices.Sorted(maps.Keys(values)) {
-			tell("· with the %s %s=%s", what, name, values[name])
-		}
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		tell("· with the variable %s", word(name+"="+d.Env[name]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
+		tell("· with the header %s", word(name+"="+d.Headers[name]))
 	}
 	if d.EnvFile != "" {
-		tell("· with the variables in %s", d.EnvFile)
+		tell("· with the variables in %s", word(d.EnvFile))
 	}
 	for _, name := range c.Reads {
-		tell("· it reads the variable %s", name)
+		tell("· it reads the variable %s", word(name))
 	}
 }
 

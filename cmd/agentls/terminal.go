@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"agentls/agent"
 	"agentls/mcp"
@@ -91,7 +93,11 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	if q.DefinitionChanged {
 		t.note("Its definition has changed since it was allowed.")
 	}
-	fmt.Fprintf(t.tty, "  %s\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(t.secrets.Redact(string(q.Arguments)), 2000))
+	arguments := oneLine(t.secrets.Redact(string(q.Arguments)), 20000)
+	if strings.HasSuffix(arguments, "…") {
+		arguments += "\n  (That is not all of it.)"
+	}
+	fmt.Fprintf(t.tty, "  %s\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", arguments)
 	line, err := readLine(ctx, t.tty)
 	if err != nil {
 		return agent.Answer{}, err
@@ -125,23 +131,47 @@ func readLine(ctx context.Context, r io.Reader) (string, error) {
 	}
 }
 
-// printable takes out what would command a terminal; line breaks and tabs stay.
+// printable takes out what would command a terminal or change the order of
+// what it shows; line breaks and tabs stay.
 func printable(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\n' && r != '\t' && (r < 0x20 || r >= 0x7f && r < 0xa0) {
+		if r != '\n' && r != '\t' && unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// oneLine is printable text on one line, cut at a number of code points.
+// oneLine is printable text on one line without what is not seen, cut at a
+// number of code points.
 func oneLine(s string, limit int) string {
-	s = strings.Join(strings.Fields(printable(s)), " ")
+	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, printable(s))), " ")
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit]) + "…"
 	}
 	return s
+}
+
+// word is a foreign word of which nothing is left out: as it is where that is
+// seen whole, else quoted with escapes.
+func word(s string) string {
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\'' || r == '\\' }) {
+		return strconv.QuoteToASCII(s)
+	}
+	return s
+}
+
+func words(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = word(s)
+	}
+	return strings.Join(quoted, " ")
 }
 
 // endLine ends a line of the answer that the model left open.

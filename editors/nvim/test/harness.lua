@@ -190,6 +190,14 @@ function World:edit(settings)
   return editor
 end
 
+---Starts an editor with a prompt buffer, and waits for the MCP servers.
+---@return Editor
+function World:edit_prompt()
+  local editor = self:edit({ files = { "a.agentls.md" } })
+  editor:wait_server()
+  return editor
+end
+
 ---Runs Lua in the editor; `...` in the code are the arguments.
 ---@param code string
 function Editor:lua(code, ...)
@@ -239,6 +247,30 @@ end
 ---Waits until the MCP server's tools and resources are there.
 function Editor:wait_server()
   self:wait("the MCP server", [[return server_ready()]])
+end
+
+---@return table[] items of the completion popup
+function Editor:wait_popup(what)
+  return self:wait(what, [[
+    local info = vim.fn.complete_info({ "pum_visible", "items" })
+    return info.pum_visible == 1 and info.items]])
+end
+
+---@param pattern string Lua pattern in the text of an answer buffer
+---@return string text
+function Editor:wait_answer(pattern)
+  return self:wait("an answer with " .. pattern, [[
+    local pattern = ...
+    for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+      local text = table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n")
+      if vim.api.nvim_buf_get_name(buf):find("^agentls://") and text:find(pattern) then
+        return text
+      end
+    end]], pattern)
+end
+
+function Editor:wait_idle()
+  self:wait("the end of all runs", [[return #require("agentls.run").list() == 0]])
 end
 
 ---@return string

@@ -1,4 +1,6 @@
 -- The questions of the server (agentls/approve), one at a time. Whatever is no clear yes is a no.
+local text = require("agentls.question")
+
 local M = {}
 
 ---@class agentls.Question
@@ -30,127 +32,13 @@ local queue = {} ---@type agentls.Question[]
 local active ---@type agentls.Question?
 local polling = false
 
----One line, no control characters.
----@param text any
----@return string
-local function plain(text)
-  return (tostring(text):gsub("%c+", " "))
-end
-
----@param value any
----@return any
-local function known(value)
-  return value ~= vim.NIL and value ~= "" and value or nil
-end
-
----@param params agentls.ApproveParams
----@return string
-local function subject(params)
-  local names = {}
-  for _, name in ipairs({ "server", "tool" }) do
-    names[#names + 1] = known(params[name])
-  end
-  return #names > 0 and plain(table.concat(names, "/")) or "this folder"
-end
-
 ---@param params agentls.ApproveParams
 ---@return agentls.Choice[]
 local function choices_of(params)
   if params.kind ~= "trust" then
     return choices
   end
-  return known(params.server) and trust_server or trust_folder
-end
-
----What the question is about, whole.
----@param params agentls.ApproveParams
----@return string[]
-local function details(params)
-  local lines = {}
-  local function add(name, value)
-    value = type(value) == "string" and value or vim.json.encode(value)
-    local parts = vim.split(value, "\n", { plain = true })
-    lines[#lines + 1] = ("%s: %s"):format(name, #parts == 1 and parts[1] or "")
-    if #parts > 1 then
-      vim.list_extend(lines, vim.tbl_map(function(part)
-        return "  " .. part
-      end, parts))
-    end
-  end
-  for _, name in ipairs({ "reason", "description" }) do
-    if known(params[name]) then
-      add(name, params[name])
-    end
-  end
-  local arguments = known(params.arguments)
-  if type(arguments) == "table" and not vim.islist(arguments) then
-    for name, value in vim.spairs(arguments) do
-      add(plain(name), value)
-    end
-  elseif arguments and not vim.deep_equal(arguments, {}) then
-    add("arguments", arguments)
-  end
-  return lines
-end
-
----@param params agentls.ApproveParams
----@return string
----@return boolean whole nothing was left out
-local function title(params)
-  local text = subject(params)
-  if params.kind == "trust" then
-    return ("Trust %s?"):format(text), false
-  end
-  local arguments = known(params.arguments)
-  if arguments and not vim.deep_equal(arguments, {}) then
-    text = text .. " " .. vim.json.encode(arguments)
-  end
-  local short = vim.fn.strcharpart(plain(text), 0, 120)
-  local whole = short == text
-  return ("Run %s%s?%s"):format(
-    short,
-    whole and "" or "…",
-    params.definitionChanged == true and " Its definition has changed since you allowed it." or ""
-  ), whole
-end
-
----A window above everything with what the question's line cannot hold.
----@param params agentls.ApproveParams
----@param whole boolean the line holds all
----@return fun() close
-local function show_details(params, whole)
-  local lines = whole and {} or details(params)
-  if #lines == 0 then
-    return function() end
-  end
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = "wipe"
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].modifiable = false
-  local width = math.max(vim.o.columns - 4, 20)
-  local rows = 0
-  for _, line in ipairs(lines) do
-    rows = rows + math.max(1, math.ceil(vim.fn.strdisplaywidth(line) / width))
-  end
-  local height = math.min(rows, math.max(vim.o.lines - 10, 3))
-  local win = vim.api.nvim_open_win(buf, false, {
-    relative = "editor",
-    row = 0,
-    col = 1,
-    width = width,
-    height = height,
-    border = "rounded",
-    title = (" %s "):format(subject(params)),
-    footer = rows > height and (" %d more lines are not shown "):format(rows - height) or "",
-    style = "minimal",
-  })
-  vim.wo[win].wrap = true
-  vim.cmd.redraw()
-  return function()
-    if vim.api.nvim_win_is_valid(win) then
-      vim.api.nvim_win_close(win, true)
-    end
-  end
+  return text.known(params.server) and trust_server or trust_folder
 end
 
 local show_next
@@ -200,8 +88,8 @@ function show_next()
   end
   local question = table.remove(queue, 1)
   active = question
-  local prompt, whole = title(question.params)
-  local shown, close = pcall(show_details, question.params, whole) -- a tiny screen may have no room
+  local prompt, whole = text.title(question.params)
+  local shown, close = pcall(text.show_details, question.params, whole) -- a tiny screen may have no room
   question.close = shown and close or question.close
   local function on_choice(choice)
     local result = choice and { decision = choice.decision } or { decision = "deny", reason = "dismissed" }
@@ -246,7 +134,7 @@ end
 ---runs the events tell: so this is about the only other question, if there is but one.
 function M.on_cancel()
   local others = vim.tbl_filter(function(question)
-    return not known(question.params.runId)
+    return not text.known(question.params.runId)
   end, vim.list_extend({ active }, queue))
   if #others == 1 then
     M.drop(function(question)

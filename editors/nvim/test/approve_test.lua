@@ -1,0 +1,148 @@
+-- Questions: tools and trust.
+local harness = require("harness")
+local check, equal = harness.check, harness.equal
+
+return {
+  {
+    "a tool runs when it is allowed",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose("Allow once")]])
+      editor:type([[:Agentls ask CALL echo {"text": "good day"}<CR>]])
+      equal(
+        editor:wait_answer("Tool said: .*echo good day"):gsub("Tool said: .*", ""),
+        '## You\n\nCALL echo {"text": "good day"}\n\n## Agent\n\nCalling echo.\n\n'
+      )
+      equal(#world:received("tools/call"), 1, "calls")
+      local question = editor:lua([[return questions[1] ]])
+      equal(question.titles, { "Deny", "Allow once", "Allow for this session", "Always allow" })
+      equal(question.prompt, [[Run test/echo {"text":"good day"}?]])
+    end,
+  },
+  {
+    "Neovim's own select: a number allows, Escape denies",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:type([[:Agentls ask CALL echo {"text": "by number"}<CR>]])
+      editor:wait_prompt()
+      editor:type("2<CR>")
+      editor:wait_answer("Tool said: .*echo by number")
+      editor:type([[:Agentls ask CALL echo {"text": "escaped"}<CR>]])
+      editor:wait_prompt()
+      editor:type("<Esc>")
+      editor:wait_idle()
+      equal(#world:received("tools/call"), 1, "calls")
+    end,
+  },
+  {
+    "a tool does not run when it is denied or the question is dismissed",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose("Deny")]])
+      editor:type([[:Agentls ask CALL echo {"text": "one"}<CR>]])
+      editor:wait_answer("## Agent\n\n%S")
+      editor:wait_idle()
+      editor:lua([[choose("")]])
+      editor:type([[:Agentls ask CALL echo {"text": "two"}<CR>]])
+      editor:wait("the second question", [[return #questions == 2]])
+      editor:wait_idle()
+      equal(#world:received("tools/call"), 0, "calls")
+    end,
+  },
+  {
+    "a question waits until typing has ended, and shows all of long arguments",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:type([[:Agentls ask CALL echo {"text": "]] .. ("long "):rep(40) .. [[end"}<CR>itext]])
+      editor:wait_note("a question waits for you")
+      equal(editor:lua([[return vim.api.nvim_get_mode().mode]]), "i")
+      editor:type("2<CR>y")
+      editor:wait("the text", [[return vim.fn.getline(2) == "y"]])
+      equal(#world:received("tools/call"), 0, "calls")
+      editor:lua([[choose()]])
+      editor:type("<Esc>")
+      editor:wait("the question", [[return #questions == 1]])
+      check(editor:lua([[
+        return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+          local text = table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false), "\n")
+          return vim.api.nvim_win_get_config(win).relative == "editor" and text:find("text: .*long end") ~= nil
+        end)]]), "no window with the arguments")
+      editor:lua([[answer_question("Allow once")]])
+      editor:wait_answer("Tool said: .*end")
+      equal(editor:lua([[return #vim.api.nvim_list_wins()]]), 2, "windows")
+    end,
+  },
+  {
+    "questions come one at a time",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose()]])
+      editor:type([[:Agentls ask CALL echo {"text": "one"}<CR>]])
+      editor:type([[:Agentls ask CALL echo {"text": "two"}<CR>]])
+      editor:wait("two waiting runs", [[
+        return vim.iter(require("agentls.run").list()):all(function(run) return run.status == "waiting" end)]])
+      equal(editor:lua([[return #questions]]), 1, "questions")
+      editor:lua([[answer_question("Deny")]])
+      editor:wait("the second", [[return #questions == 2]])
+      editor:lua([[answer_question("Allow once")]])
+      editor:wait_idle()
+      equal(#world:received("tools/call"), 1, "calls")
+    end,
+  },
+  {
+    "a cancel closes the question; a late yes allows nothing",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose()]])
+      editor:type([[:Agentls ask CALL echo {"text": "no"}<CR>]])
+      editor:wait("the question", [[return #questions == 1]])
+      editor:type(":Agentls cancel<CR>")
+      editor:wait_idle()
+      editor:lua([[answer_question("Allow once")]])
+      editor:wait_note("the question was closed")
+      editor:lua([[choose("Deny")]])
+      editor:type([[:Agentls ask SAY next<CR>]])
+      editor:wait_answer("## Agent\n\nnext$")
+      equal(#world:received("tools/call"), 0, "calls")
+    end,
+  },
+  {
+    "Neovim's own select is closed when its run ends",
+    modern = true,
+    function(world)
+      local editor = world:edit_prompt()
+      editor:type([[:Agentls ask CALL echo {"text": "no"}<CR>]])
+      editor:wait_prompt()
+      editor:lua([[require("agentls").cancel()]])
+      editor:wait("the end of the prompt", [[return vim.api.nvim_get_mode().mode == "n"]])
+      editor:wait_idle()
+      equal(#world:received("tools/call"), 0, "calls")
+    end,
+  },
+  {
+    "a project's server starts after its folder and it are trusted, and all of it is shown",
+    function(world)
+      local server = world.options.mcpServers.test
+      world.options.workspaceTrusted, world.options.mcpServers = nil, nil
+      harness.write(world, ".mcp.json", vim.json.encode({ mcpServers = { test = server } }))
+      local editor = world:edit({ files = { "a.agentls.md" } })
+      editor:lua([[choose()]])
+      local function question(n)
+        editor:wait("question " .. n, [[return #questions >= ...]], n)
+        return editor:lua([[return questions[...] ]], n)
+      end
+      equal(question(1).titles, { "Not now", "Trust folder" })
+      editor:lua([[answer_question("Trust folder")]])
+      equal(question(2).titles, { "Not now", "Trust and start" })
+      equal(question(2).prompt, "Trust test?")
+      local shown = editor:lua([[
+        return vim.iter(vim.api.nvim_list_wins()):map(function(win)
+          return table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(win), 0, -1, false), "\n")
+        end):join("\n")]])
+      check(shown:find("mcp.mjs", 1, true) and shown:find("command: ", 1, true), "what would start is not shown: %s", shown)
+      equal(#world:received("initialize"), 0, "starts before the answer")
+      editor:lua([[answer_question("Trust and start")]])
+      editor:wait_server()
+    end,
+  },
+}
