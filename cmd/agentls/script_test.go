@@ -39,7 +39,7 @@ func TestScripts(t *testing.T) {
 			}
 			e.Setenv("PROVIDER", provider.URL+"/v1")
 			// The fake server is given as JSON, to stand in a configuration.
-			b, err := json.Marshal(fakeServer(t, mcptest.Options{}))
+			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
 			e.Setenv("FAKE", string(b))
 			e.Setenv("D", "$") // for a dollar that expand leaves
 			return err
