@@ -89,7 +89,7 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	if q.Server != "" {
 		name = q.Server + "/" + name
 	}
-	t.note("The agent wants to call %s", name)
+	t.note("The agent wants to call %s: %s", name, q.Reason)
 	if q.DefinitionChanged {
 		t.note("Its definition has changed since it was allowed.")
 	}
