@@ -112,7 +112,7 @@ func nearNames(name string, names []string, n int) []string {
 	}
 	all := make([]near, 0, len(names))
 	for _, other := range names {
-		far := distance(name, other)
+		far := EditDistance(name, other)
 		if own := other[strings.LastIndex(other, "__")+1:]; strings.HasSuffix(name, strings.TrimPrefix(own, "_")) {
 			far /= 4 // the right tool under the wrong server
 		}
@@ -126,24 +126,4 @@ func nearNames(name string, names []string, n int) []string {
 		out = append(out, one.name)
 	}
 	return out
-}
-
-// distance is the Levenshtein distance of two short names, in bytes.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
+
+	"agentls/agent"
 )
 
 // badf is a bad argument: what is wrong, and what to do.
@@ -82,45 +84,36 @@ func fields(t reflect.Type) []string {
 // suggest ends an error message with the names that were perhaps meant, or
 // else with all of a few.
 func suggest(name string, known []string) string {
-	var near []string
+	var nearest []string
 	for _, k := range known {
-		if limit := len(k)/4 + 1; distance(strings.ToLower(name), strings.ToLower(k), limit) <= limit ||
-			name != "" && strings.HasSuffix(strings.ToLower(k), "."+strings.ToLower(name)) {
-			near = append(near, k)
+		if isNear(name, k) {
+			nearest = append(nearest, k)
 		}
 	}
 	switch {
-	case len(near) > 0:
-		return "; did you mean " + strings.Join(near[:min(len(near), 3)], " or ") + "?"
+	case len(nearest) > 0:
+		return "; did you mean " + strings.Join(nearest[:min(len(nearest), 3)], " or ") + "?"
 	case len(known) == 0:
 		return ""
 	}
 	return "; there are " + strings.Join(known, ", ")
 }
 
-// distance is the number of edits from a to b; over limit it may be any number
-// over limit.
-func distance(a, b string, limit int) int {
-	if max(len(a)-len(b), len(b)-len(a)) > limit {
-		return limit + 1
+// isNear reports whether name was perhaps meant to be known: a few letters are
+// other ones, or the beginning is missing. What all commands begin with does
+// not count.
+func isNear(name, known string) bool {
+	name, known = strings.ToLower(name), strings.ToLower(known)
+	const prefix = "agentls."
+	name, known = strings.TrimPrefix(name, prefix), strings.TrimPrefix(known, prefix)
+	if name != "" && strings.HasSuffix(known, "."+name) {
+		return true
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	limit := len(known)/4 + 1
+	if len(known) > 2 {
+		limit = max(limit, 2) // two letters that changed places
 	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
+	return max(len(name)-len(known), len(known)-len(name)) <= limit && agent.EditDistance(name, known) <= limit
 }
 
 // deref gives what an optional field holds, or the zero value.

@@ -85,6 +85,18 @@ func (d *documents) didOpen(params []byte) error {
 // didChange applies all changes or none: half of them would leave a text that
 // neither side has ever seen.
 func (d *documents) didChange(params []byte) error {
+	return d.update(params, func(o *openDocument, p documentParams) {
+		for _, c := range p.ContentChanges {
+			o.apply(c, d.encoding)
+		}
+		o.version, o.dirty = version(p.TextDocument.Version), true
+		d.touch(o)
+		d.announce(o.uri)
+	})
+}
+
+// update changes the open document that a notification names.
+func (d *documents) update(params []byte, change func(*openDocument, documentParams)) error {
 	p, err := decodeDocument(params)
 	if err != nil {
 		return err
@@ -95,12 +107,7 @@ func (d *documents) didChange(params []byte) error {
 	if err != nil {
 		return err
 	}
-	for _, c := range p.ContentChanges {
-		o.apply(c, d.encoding)
-	}
-	o.version, o.dirty = version(p.TextDocument.Version), true
-	d.touch(o)
-	d.announce(o.uri)
+	change(o, p)
 	return nil
 }
 
@@ -120,36 +127,18 @@ func (o *openDocument) apply(c textChange, encoding protocol.PositionEncodingKin
 }
 
 func (d *documents) didSave(params []byte) error {
-	p, err := decodeDocument(params)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o, err := d.find(p.TextDocument.URI)
-	if err != nil {
-		return err
-	}
-	o.dirty = false
-	d.touch(o)
-	return nil
+	return d.update(params, func(o *openDocument, _ documentParams) {
+		o.dirty = false
+		d.touch(o)
+	})
 }
 
 func (d *documents) didClose(params []byte) error {
-	p, err := decodeDocument(params)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	o, err := d.find(p.TextDocument.URI)
-	if err != nil {
-		return err
-	}
-	delete(d.open, o.uri)
-	d.state.CloseDocument(o.spelled)
-	d.announce(o.uri)
-	return nil
+	return d.update(params, func(o *openDocument, _ documentParams) {
+		delete(d.open, o.uri)
+		d.state.CloseDocument(o.spelled)
+		d.announce(o.uri)
+	})
 }
 
 // documentPosition are the params of the requests at a place in a text.
