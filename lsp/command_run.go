@@ -77,7 +77,7 @@ func (s *Server) newRun(prompt, session, id string) *run {
 	shown := s.o.Secrets.Redact(prompt[:min(len(prompt), 8*headMax)])
 	x := &run{
 		s: s, id: id, session: session, prompt: prompt, head: cleanTo(shown, headMax),
-		turn: make(chan struct{}), box: newMailbox(), outcome: make(chan outcome, 1), done: make(chan struct{}), gone: make(chan struct{}),
+		turn: make(chan struct{}), box: newMailbox(s.clientIsBehind), outcome: make(chan outcome, 1), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background()) // ended by runs, which owns it
 	x.progress.s = s

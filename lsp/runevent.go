@@ -49,11 +49,15 @@ type failureEvent struct {
 	Retryable bool            `json:"retryable"`
 }
 
+// manyEvents that wait are too many to be told one by one.
+const manyEvents = 256
+
 // mailbox holds what a run has to tell and has not told yet. Putting never
-// blocks; what is behind is merged, so that it stays small: deltas of a kind
-// that follow each other, and the progress of one tool call.
+// blocks; while the client is behind it is merged, so that it stays small:
+// deltas of a kind that follow each other, and the progress of one tool call.
 type mailbox struct {
-	wake chan struct{} // holds a token while there is something to take
+	behind func() bool   // whether the client does not keep up
+	wake   chan struct{} // holds a token while there is something to take
 
 	mu     sync.Mutex
 	events []pending
@@ -67,7 +71,9 @@ type pending struct {
 	approval *approvalEvent
 }
 
-func newMailbox() *mailbox { return &mailbox{wake: make(chan struct{}, 1)} }
+func newMailbox(behind func() bool) *mailbox {
+	return &mailbox{behind: behind, wake: make(chan struct{}, 1)}
+}
 
 // put adds an event; after close it is dropped.
 func (m *mailbox) put(p pending) {
@@ -90,7 +96,7 @@ func (m *mailbox) put(p pending) {
 func (m *mailbox) merge(p pending) bool {
 	switch p.Kind {
 	case agent.EventText, agent.EventReasoning:
-		if n := len(m.events); n > 0 && m.events[n-1].Kind == p.Kind {
+		if n := len(m.events); n > 0 && m.events[n-1].Kind == p.Kind && (m.behind() || n > manyEvents) {
 			m.events[n-1].delta = append(m.events[n-1].delta, p.Delta...)
 			return true
 		}

@@ -11,7 +11,7 @@ import (
 )
 
 func TestMailboxMergesWhatIsBehind(t *testing.T) {
-	m := newMailbox()
+	m := newMailbox(func() bool { return true })
 	text := func(s string) pending { return pending{Event: agent.Event{Kind: agent.EventText, Delta: s}} }
 	call := func(id string, s agent.ToolCallState, msg string) pending {
 		return pending{Event: agent.Event{Kind: agent.EventToolCall, ToolCall: &agent.ToolCallEvent{ID: id, State: s, Message: msg}}}
@@ -43,6 +43,21 @@ func TestMailboxMergesWhatIsBehind(t *testing.T) {
 	m.put(text("e"))
 	if rest := m.take(); len(rest) != 0 {
 		t.Errorf("an event came in after close")
+	}
+}
+
+// What a client that keeps up hears is what the model sent, piece by piece.
+func TestMailboxKeepsDeltasApart(t *testing.T) {
+	m := newMailbox(func() bool { return false })
+	for range 3 * manyEvents {
+		m.put(pending{Event: agent.Event{Kind: agent.EventText, Delta: "x"}})
+	}
+	got, text := m.take(), ""
+	for _, p := range got {
+		text += string(p.delta)
+	}
+	if len(got) != manyEvents+1 || text != strings.Repeat("x", 3*manyEvents) {
+		t.Errorf("%d events of %d characters", len(got), len(text))
 	}
 }
 
