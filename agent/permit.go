@@ -32,7 +32,6 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 	changed := false // under a question that was already answered
 	for range maxAsked {
 		p.tool, _ = a.current(p.tool) // a tool that is gone fails in its call
-		shown := p.tool.definition
 		v := a.decide(r, p.tool, p.args)
 		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", a.secrets.Redact(v.reason))
 		switch v.action {
@@ -42,26 +41,39 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 			return denied(v)
 		}
 		v.changed = v.changed || changed
-		answer, err := r.t.Host.Ask(ctx, a.question(r, *p, v))
-		switch {
-		case ctx.Err() != nil:
-			return permit{callResult: notStarted("policy")}
-		case err != nil:
-			return rejected(Answer{By: "policy", Reason: "the question could not be put: " + err.Error()})
-		case !answer.allows():
-			return rejected(answer)
+		may, again := a.put(ctx, r, p, v)
+		if !again {
+			return may
 		}
-		if refusal, ok := a.edit(r, p, answer, &v); !ok {
-			return refusal
-		}
-		if now, ok := a.current(p.tool); ok && now.definition != shown {
-			changed = true // what was allowed is not what would run
-			continue
-		}
-		a.keep(r, p.tool, v, answer.Decision)
-		return granted(decidedBy(answer), string(answer.Decision))
+		changed = true
 	}
 	return rejected(Answer{By: "policy", Reason: "the tool's definition changed each time it was asked about"})
+}
+
+// put asks a person and takes the answer. again: what was allowed is not what
+// would run, as the tool's definition changed meanwhile.
+func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may permit, again bool) {
+	shown := p.tool.definition
+	answer, err := r.t.Host.Ask(ctx, a.question(r, *p, v))
+	if answer.Kept != nil {
+		defer answer.Kept()
+	}
+	switch {
+	case ctx.Err() != nil:
+		return permit{callResult: notStarted("policy")}, false
+	case err != nil:
+		return rejected(Answer{By: "policy", Reason: "the question could not be put: " + err.Error()}), false
+	case !answer.allows():
+		return rejected(answer), false
+	}
+	if refusal, ok := a.edit(r, p, answer, &v); !ok {
+		return refusal, false
+	}
+	if now, ok := a.current(p.tool); ok && now.definition != shown {
+		return permit{}, true
+	}
+	a.keep(r, p.tool, v, answer.Decision)
+	return granted(decidedBy(answer), string(answer.Decision)), false
 }
 
 // edit takes edited arguments through the gate again, and lets v cover them:

@@ -114,7 +114,10 @@ type Answer struct {
 	Decision  Decision
 	Reason    string          // for the model, of a denial: "dismissed", "no answer in 600 s", or the person's words
 	Arguments json.RawMessage // edited arguments; nil: as asked
-	By        string          // audit's decidedBy: "user", "command", "rule:…"; empty: "user"
+	// Kept is called once the answer counts: what is remembered of it decides
+	// the next Recheck. May be nil.
+	Kept func()
+	By   string // audit's decidedBy: "user", "command", "rule:…"; empty: "user"
 }
 
 // How a run ended. The wire knows the first two (CONTRACT §4): the others

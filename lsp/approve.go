@@ -49,6 +49,7 @@ type question struct {
 	choices []choice // of a stock client; the first is the safe one
 
 	answer chan agent.Answer // gets the one answer
+	free   func()            // lets a stock client's next question be shown; nil: it needs no leave
 }
 
 // choice is one action of window/showMessageRequest and what it decides.
@@ -61,10 +62,15 @@ type choice struct {
 // request, of agentls.approve, or the denial at the deadline. An error is
 // ctx's cause; then everything that was shown is withdrawn, and a late answer
 // does nothing.
-func (q *questions) ask(ctx context.Context, w *question) (agent.Answer, error) {
+func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, err error) {
 	if ctx.Err() != nil {
 		return agent.Answer{}, context.Cause(ctx)
 	}
+	defer func() { // nothing is shown any more
+		if answer.Kept = w.free; err != nil && w.free != nil {
+			w.free()
+		}
+	}()
 	w.answer = make(chan agent.Answer, 1)
 	w.timeout = cmp.Or(w.timeout, questionTimeout)
 	w.deadline = time.Now().Add(w.timeout)
@@ -93,6 +99,15 @@ func (q *questions) ask(ctx context.Context, w *question) (agent.Answer, error) 
 		q.resolve(w.id, deny(fmt.Sprintf("no answer in %g s", w.timeout.Seconds())))
 		return <-w.answer, nil
 	}
+}
+
+// settle is ask for what no rules depend on.
+func (q *questions) settle(ctx context.Context, w *question) (agent.Answer, error) {
+	answer, err := q.ask(ctx, w)
+	if answer.Kept != nil {
+		answer.Kept()
+	}
+	return answer, err
 }
 
 func deny(reason string) agent.Answer {

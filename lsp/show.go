@@ -12,10 +12,6 @@ import (
 	"agentls/agent"
 )
 
-// keepTime is what a run is given to keep an answer that may settle the next
-// question too, before that one is looked at.
-const keepTime = 20 * time.Millisecond
-
 // show puts a question before the person and takes the answer, until ctx ends.
 // When nobody can be reached the question stays open for agentls.approve.
 func (q *questions) show(ctx context.Context, w *question) {
@@ -28,34 +24,33 @@ func (q *questions) show(ctx context.Context, w *question) {
 
 // showStock asks by window/showMessageRequest, one at a time. It is of type
 // Error because VS Code hides a Warning after 12 s; there are editors that let
-// a second request replace the first, which then is never answered.
+// a second request replace the first, which then is never answered. The next
+// question waits until the answer counts, since it may settle that one too.
 func (q *questions) showStock(ctx context.Context, w *question) {
 	select {
 	case q.slot <- struct{}{}:
 	case <-ctx.Done():
 		return
 	}
-	free := sync.OnceFunc(func() { <-q.slot })
-	release := free
-	defer func() { release() }()
+	silent := time.AfterFunc(time.Hour, func() { w.free() })
+	w.free = sync.OnceFunc(func() { silent.Stop(); <-q.slot })
+	silent.Reset(q.silence)
 	if ctx.Err() != nil || q.decided(w) {
 		return
 	}
-	defer time.AfterFunc(q.silence, free).Stop()
 	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: w.message}
 	for _, c := range w.choices {
 		params.Actions = append(params.Actions, protocol.MessageActionItem{Title: c.title})
 	}
 	var result protocol.LSPAny
 	if err := q.s.call(ctx, "window/showMessageRequest", params, &result); err != nil {
+		if ctx.Err() == nil { // it stays open, and nobody sees it
+			w.free()
+		}
 		q.unreached(ctx, w, err)
 		return
 	}
-	answer := w.chosen(result)
-	q.resolve(w.id, answer)
-	if answer.Decision == agent.DecisionSession || answer.Decision == agent.DecisionAlways {
-		release = func() { time.AfterFunc(keepTime, free) }
-	}
+	q.resolve(w.id, w.chosen(result))
 }
 
 // chosen gives the answer of a stock client. Only an exact title decides.

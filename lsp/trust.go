@@ -65,7 +65,7 @@ func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
 	if !q.trustFolder(ctx, false) {
 		return
 	}
-	a, err := q.ask(ctx, q.serverQuestion(r.Info))
+	a, err := q.settle(ctx, q.serverQuestion(r.Info))
 	accept = err == nil && yes(a)
 }
 
@@ -122,7 +122,7 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	for _, folder := range folders {
 		q.folder.asked[folder] = true
 	}
-	a, err := q.ask(ctx, q.folderQuestion(folders))
+	a, err := q.settle(ctx, q.folderQuestion(folders))
 	if err != nil || !yes(a) {
 		return false
 	}
