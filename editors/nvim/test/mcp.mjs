@@ -1,4 +1,5 @@
-// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled).
+// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled),
+// die (in the middle of the call).
 // Usage: node mcp.mjs LOG. Logs what it gets; ends when its stdin does, or after ten minutes.
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -13,6 +14,7 @@ const tools = [
   { name: "echo", description: "Says it back", inputSchema: schema({ text: { type: "string" } }) },
   { name: "add_resource", description: "Adds a resource", inputSchema: schema({ name: { type: "string" } }) },
   { name: "sleep", description: "Sleeps for a minute", inputSchema: schema() },
+  { name: "die", description: "Ends the server, not the call", inputSchema: schema() },
 ];
 const sleeping = new Map(); // timers by request id
 
@@ -26,6 +28,10 @@ const calls = {
     say(id, `added ${name}`);
   },
   sleep: (id) => sleeping.set(id, setTimeout(() => say(id, "slept"), 60_000)),
+  die() {
+    console.error("out of luck");
+    process.exit(1);
+  },
 };
 
 const methods = {

@@ -88,6 +88,19 @@ keys ':Agentls send'; key Enter
 wait_for question '2: Allow once'
 keys '2'; key Enter
 wait_for tool-answer '^Tool said: .*echo on the screen'
+# A server that dies in the middle of a call, and comes back.
+keys 'GoCALL die {}'; key Escape
+keys ':Agentls send'; key Enter
+wait_for die-question '2: Allow once'
+keys '2'; key Enter
+wait_for died '^Tool said: .*out of luck'
+wait_for died-told 'test: connection lost: exit status 1'
+wait_for back-told 'test: connected again'
+keys 'GoCALL echo {"text": "after all"}'; key Escape; keys 'zz'
+keys ':Agentls send'; key Enter
+wait_for back-question '2: Allow once'
+keys '2'; key Enter
+wait_for back-answer '^Tool said: .*echo after all'
 keys 'GoSLOW'; key Escape
 keys ':Agentls send'; key Enter
 wait_for slow 'SLOW +running: .*word' 'word10$'
