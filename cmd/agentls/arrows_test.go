@@ -11,9 +11,10 @@ import (
 // cmd may import everything below it.
 var arrows = map[string]string{
 	"agentls/mcp":             "agentls/mcp/workspace",
-	"agentls/mcp/workspace":   "",
+	"agentls/mcp/workspace":   "agentls/mcp/watch",
+	"agentls/mcp/watch":       "",
 	"agentls/agent":           "agentls/mcp agentls/mcp/workspace",
-	"agentls/agent/config":    "agentls/agent agentls/mcp",
+	"agentls/agent/config":    "agentls/agent agentls/mcp agentls/mcp/watch",
 	"agentls/agent/openai":    "agentls/agent agentls/mcp",
 	"agentls/agent/offline":   "agentls/agent",
 	"agentls/lsp":             "agentls/agent agentls/agent/config agentls/mcp agentls/mcp/workspace",

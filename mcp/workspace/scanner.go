@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/fsnotify/fsnotify"
+
+	"agentls/mcp/watch"
 )
 
 const (
 	// settle is how long changes on disk are gathered before they are acted on.
 	settle = 100 * time.Millisecond
-	// pollEvery is how often directories that cannot be watched are read again.
-	pollEvery = 30 * time.Second
 	// maxPending is the number of gathered changes from which everything is
 	// read again instead.
 	maxPending = 10_000
@@ -31,7 +31,7 @@ type scanner struct {
 	log      *slog.Logger
 	feed     *feed
 	endFeed  func()
-	watches  *watches
+	watches  *watch.Dirs
 	trees    []*tree // of run alone
 	kick     chan struct{}
 	ended    chan struct{} // closed when run is
@@ -62,12 +62,7 @@ func newScanner(state *State, i *interest, o *outbox, log *slog.Logger) *scanner
 	}
 	s.pending.folders = true
 	s.feed, s.endFeed = state.feed()
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		log.Warn("changes of files are noticed late", "why", "files cannot be watched", "err", err)
-		watcher = nil
-	}
-	s.watches = &watches{watcher: watcher, log: log, limit: maxWatches()}
+	s.watches = watch.NewDirs(log)
 	signal(s.kick)
 	return s
 }
@@ -80,12 +75,8 @@ func newPending() pending {
 // events nobody takes.
 func (s *scanner) listen() {
 	defer s.endFeed()
-	var events chan fsnotify.Event
-	var errs chan error
-	if w := s.watches.watcher; w != nil {
-		events, errs = w.Events, w.Errors
-		defer w.Close()
-	}
+	defer s.watches.Close()
+	events, errs := s.watches.Events(), s.watches.Errors()
 	for {
 		select {
 		case <-s.ended:
@@ -149,7 +140,7 @@ func (s *scanner) gather(add func(*pending)) {
 // run acts on what was gathered until ctx ends.
 func (s *scanner) run(ctx context.Context) {
 	defer close(s.ended)
-	poll := time.NewTicker(pollEvery)
+	poll := time.NewTicker(watch.PollEvery)
 	defer poll.Stop()
 	for {
 		select {

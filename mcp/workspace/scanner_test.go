@@ -17,7 +17,7 @@ func still(t *testing.T, s *State, log *slog.Logger) (*scanner, func() []string)
 	sc := newScanner(s, newInterest(), newOutbox(), log)
 	t.Cleanup(func() {
 		sc.endFeed()
-		sc.watches.watcher.Close()
+		sc.watches.Close()
 	})
 	return sc, func() []string {
 		var uris []string
@@ -33,7 +33,7 @@ func TestUnwatchedDirectoriesArePolled(t *testing.T) {
 	write(t, dir, map[string]string{"a.md": "", "d/b.md": "", "d/e/c.md": ""})
 	var log bytes.Buffer
 	sc, list := still(t, stateOf(dir), slog.New(slog.NewTextHandler(&log, nil)))
-	sc.watches.limit = 1
+	sc.watches.Limit = 1
 	sc.apply(t.Context(), pending{folders: true})
 	if got := list(); !slices.Equal(got, []string{"file://a.md", "file://d/b.md", "file://d/e/c.md"}) {
 		t.Fatalf("%q", got)
@@ -49,8 +49,8 @@ func TestUnwatchedDirectoriesArePolled(t *testing.T) {
 	if got := list(); !slices.Equal(got, []string{"file://a.md", "file://d/b.md", "file://d/e/f/x.md", "file://d/new.md"}) {
 		t.Errorf("%q", got)
 	}
-	if sc.watches.used != 1 {
-		t.Errorf("%d watches", sc.watches.used)
+	if sc.watches.Used() != 1 {
+		t.Errorf("%d watches", sc.watches.Used())
 	}
 }
 
@@ -69,8 +69,8 @@ func TestLostEvents(t *testing.T) {
 	if got := sc.outbox.take(); len(got) != 2 || got[0].Method != methodListChanged || got[1].Params != (updatedParams{URI: "file://a.md"}) {
 		t.Errorf("%+v", got)
 	}
-	if sc.watches.used != 3 || len(sc.watches.watcher.WatchList()) != 3 {
-		t.Errorf("%d watches, %q", sc.watches.used, sc.watches.watcher.WatchList())
+	if sc.watches.Used() != 3 || len(sc.watches.List()) != 3 {
+		t.Errorf("%d watches, %q", sc.watches.Used(), sc.watches.List())
 	}
 }
 

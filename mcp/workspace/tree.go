@@ -14,6 +14,8 @@ import (
 	"strings"
 
 	"github.com/fsnotify/fsnotify"
+
+	"agentls/mcp/watch"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 // that scans.
 type tree struct {
 	folder  *folder
-	watches *watches
+	watches *watch.Dirs
 	log     *slog.Logger
 	nested  func(path string) bool // another folder's root: listed there
 	dirs    map[string]*directory  // by slash-separated path; "" is the folder
@@ -80,7 +82,7 @@ func staleDirs(t *tree, paths map[string]fsnotify.Op) map[string]*stale {
 	return dirs
 }
 
-func newTree(f *folder, w *watches, log *slog.Logger, nested func(string) bool) *tree {
+func newTree(f *folder, w *watch.Dirs, log *slog.Logger, nested func(string) bool) *tree {
 	return &tree{folder: f, watches: w, log: log, nested: nested, dirs: map[string]*directory{}, max: maxFiles}
 }
 
@@ -119,7 +121,7 @@ func (t *tree) refresh(dirs map[string]*stale) (scan []string) {
 // it that are to be scanned.
 func (t *tree) reread(rel string, d *directory, how *stale) (scan []string) {
 	if !d.watched {
-		d.watched = t.watches.add(t.folder.join(rel))
+		d.watched = t.watches.Add(t.folder.join(rel))
 	}
 	t.files -= len(d.files)
 	d.files = nil
@@ -155,7 +157,7 @@ func (t *tree) scan(ctx context.Context, queue []string) {
 		d := &directory{}
 		t.dirs[rel] = d
 		// First watched, then read: nothing falls between.
-		d.watched = t.watches.add(t.folder.join(rel))
+		d.watched = t.watches.Add(t.folder.join(rel))
 		files, subs, err := t.list(rel)
 		if err != nil {
 			t.unwatch(rel, d)
@@ -189,7 +191,7 @@ func (t *tree) drop(rel string) {
 func (t *tree) unwatch(rel string, d *directory) {
 	if d.watched {
 		d.watched = false
-		t.watches.remove(t.folder.join(rel))
+		t.watches.Remove(t.folder.join(rel))
 	}
 }
 
