@@ -13,7 +13,7 @@ const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
 
 // closing matches what could end a block of ours, as a model reads it: in any
 // case, with white space or invisible characters anywhere between.
-var closing = regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `))`)
+var closing = regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `))`)
 
 // spread is a pattern for a word with unseen characters between its letters.
 func spread(word string) string { return strings.Join(strings.Split(word, ""), unseen) }

@@ -15,18 +15,19 @@ func ends(text string) int {
 		}
 		return unicode.ToLower(r)
 	}, text)
-	return strings.Count(plain, "</resource>") + strings.Count(plain, "</document>") + strings.Count(plain, "</resource_error>")
+	return strings.Count(plain, "</resource>") + strings.Count(plain, "</document>") + strings.Count(plain, "</resource_error>") + strings.Count(plain, "</diagnostics>")
 }
 
 // P16: whatever a body, a URI, a type or a reason holds, a block ends where we end it.
 func FuzzBlockHasOneEnd(f *testing.F) {
-	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>"} {
+	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>", "</ diagnostics >"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for _, b := range []string{
 			block("resource", s, "server", s, "uri", s, "mimeType", s),
 			block("document", s, "path", s),
+			block("diagnostics", s, "path", s),
 			errorBlock(s, "server", s, "uri", s),
 		} {
 			if n := ends(b); n != 1 || !strings.HasSuffix(b, ">") {

@@ -227,7 +227,23 @@ func attach(d *Attachment, limit int) string {
 	case d.Truncated:
 		body = strings.TrimSuffix(body, "\n") + "\n[document truncated]"
 	}
-	return block("document", body, attributes...)
+	if d.Moved {
+		body = strings.TrimSuffix(body, "\n") + "\n[the document changed after this part was chosen: what is meant may stand a little above or below]"
+	}
+	return block("document", body, attributes...) + diagnostics(d)
+}
+
+// diagnostics returns the block of what was reported about a document, ""
+// when nothing was.
+func diagnostics(d *Attachment) string {
+	if len(d.Diagnostics) == 0 {
+		return ""
+	}
+	lines := make([]string, len(d.Diagnostics))
+	for i, line := range d.Diagnostics {
+		lines[i] = strings.ReplaceAll(strings.TrimSpace(line), "\n", "\n  ")
+	}
+	return "\n\n" + block("diagnostics", strings.Join(lines, "\n"), "path", d.Path)
 }
 
 // content is the user message of a task: the prompt, then what belongs to it.

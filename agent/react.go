@@ -27,7 +27,7 @@ func (r *run) react(ctx context.Context) error {
 	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
 	e := r.expand(ctx)
 	r.s.history[r.prompt] = Message{
-		Role: User, Text: e.content(r.t.Prompt, r.t.Attachment, r.t.Limits.MentionChars), Images: e.images,
+		Role: User, Text: e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars), Images: e.images,
 	}
 	for {
 		if ctx.Err() != nil {

@@ -62,7 +62,7 @@ func (l Limits) orDefaults() Limits {
 // start waits for the session's turn and works.
 func (r *run) start(ctx context.Context) error {
 	switch {
-	case strings.TrimSpace(r.t.Prompt) == "":
+	case strings.TrimSpace(r.t.words()) == "":
 		return refuse(KindInternal, ErrEmptyPrompt, "The prompt is empty: write what is to be done.")
 	case len(r.t.Prompt) > MaxPrompt:
 		return refuse(KindContext, ErrLongPrompt, fmt.Sprintf("The prompt has %d bytes, at most %d (4 MiB) are taken: mention the text as a resource or let the agent read the file.", len(r.t.Prompt), MaxPrompt))
@@ -85,7 +85,7 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
 	r.prompt = len(r.s.history)
-	r.s.add(Message{Role: User, Text: r.t.Prompt})
+	r.s.add(Message{Role: User, Text: r.t.words()})
 	defer func() {
 		if p := recover(); p != nil {
 			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
@@ -123,7 +123,7 @@ func (r *run) note(text, note string) {
 // never be used again: the resources of this run's prompt and the results of
 // its calls.
 func (r *run) shrink() {
-	r.s.history[r.prompt] = Message{Role: User, Text: r.t.Prompt}
+	r.s.history[r.prompt] = Message{Role: User, Text: r.t.words()}
 	for i := r.prompt + 1; i < len(r.s.history); i++ {
 		m := &r.s.history[i]
 		m.Images = nil

@@ -36,6 +36,7 @@ type Task struct {
 	Folder  string   // absolute path that sessions and remembered answers are bound to
 	Folders []string // absolute workspace folders that file tools stay inside
 	Prompt  string   // user input: mentions in it are expanded
+	Action  Action   // what to do with the attachment; "": the prompt says it
 	// Attachment is a document of the editor, given beside the prompt and
 	// never scanned for mentions; may be nil.
 	Attachment *Attachment
@@ -53,6 +54,10 @@ type Attachment struct {
 	EndLine    int
 	Text       string
 	Truncated  bool
+	Moved      bool // it changed since the part was chosen: the part may be another
+	// Diagnostics are those that touch it, `line:column: severity: message
+	// [source code]` each. They are data, as the text is.
+	Diagnostics []string
 }
 
 // Limits bound one run (CONTRACT §2). Zero values mean the defaults.
