@@ -68,18 +68,20 @@ func (m *Manager) admit() {
 	if err != nil {
 		m.log.Error("trusted servers are not known", "err", err)
 	}
+	stored := m.storedInputs()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return
 	}
+	m.inputs.wanted = map[string]bool{}
 	for name, s := range m.sessions {
 		_, known := trusted.Servers[s.cfg.Fingerprint]
 		allowed := !s.cfg.Project || m.folder && known && s.cfg.Fingerprint != ""
 		s.trusted.Store(allowed)
 		switch {
 		case allowed:
-			m.launch(s)
+			m.launch(s, stored)
 		case s.launched:
 			// It ran with a trust that was taken back.
 			m.replace(s.given)
@@ -88,11 +90,19 @@ func (m *Manager) admit() {
 			m.distrust(s)
 		}
 	}
+	m.closeInputs()
 	m.reorder()
 }
 
-// launch starts a session, or says why it cannot run as configured.
-func (m *Manager) launch(s *session) {
+// launch starts a session, or says why it cannot run as configured. One that
+// waits for its inputs comes here again with each answer.
+func (m *Manager) launch(s *session, stored map[string]string) {
+	s.answered()
+	if !s.launched && len(s.cfg.Inputs) > 0 && !s.cfg.Disabled && s.cfg.Err == "" {
+		if s = m.fill(s, stored); s == nil {
+			return
+		}
+	}
 	if !s.launched {
 		s.secrets.learn(s.cfg)
 	}
@@ -108,7 +118,6 @@ func (m *Manager) launch(s *session) {
 		s.start(m.ctx, &m.wg, s.after)
 	}
 	s.launched = true
-	s.answered()
 }
 
 func (m *Manager) refuse(s *session, why string) {

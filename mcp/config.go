@@ -40,6 +40,9 @@ type ServerConfig struct {
 	Shown Definition
 	// Reads names the variables that its fields would read, sorted.
 	Reads []string
+	// Inputs are asked for before it first starts; its fields hold them as
+	// ${input:ID}.
+	Inputs []Input
 	// Err says why the server cannot start as configured (an unset variable,
 	// naming the field); such a server is listed as failed.
 	Err string

@@ -40,7 +40,9 @@ type Request struct {
 	Server string
 	Kind   RequestKind
 	// Info describes the server of a trust request.
-	Info  ServerInfo
+	Info ServerInfo
+	// Input is what an input request asks for.
+	Input Input
 	Reply func(RequestAnswer)
 	// Done is closed when the question has no more use (the server is gone,
 	// or was trusted by other means).
@@ -50,11 +52,15 @@ type Request struct {
 // RequestKind says what a [Request] asks.
 type RequestKind string
 
-// RequestTrust asks whether a project server may start. Other kinds
-// (elicitation, sampling, login, inputs) come with their features.
-const RequestTrust RequestKind = "trust"
+// The kinds of [Request]. Others (elicitation, sampling, login) come with
+// their features.
+const (
+	RequestTrust RequestKind = "trust" // may this project server start?
+	RequestInput RequestKind = "input" // the value of Input; more than one server may wait for it
+)
 
 // RequestAnswer answers a [Request].
 type RequestAnswer struct {
 	Accept bool
+	Value  string // of an input request
 }

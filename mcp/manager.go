@@ -30,6 +30,8 @@ type Options struct {
 	State *workspace.State
 	// TrustFile is <state>/trust.json.
 	TrustFile string
+	// InputsFile is <state>/inputs.json.
+	InputsFile string
 	// Environ is the process's environment, from which children get the base
 	// of CONTRACT §8.
 	Environ []string
@@ -46,6 +48,7 @@ type Options struct {
 type Manager struct {
 	hub
 	trust    trustStore
+	inputs   *inputs
 	requests *requests
 	recent   recency
 	ctx      context.Context //nolint:containedctx // the manager's lifetime; ends by Close
@@ -74,7 +77,7 @@ func newManager(o Options, t timing) *Manager {
 	if o.Secrets == nil {
 		o.Secrets = NewSecrets()
 	}
-	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}}
+	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
 		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
@@ -251,6 +254,12 @@ func (m *Manager) Restart(server string) (ServerInfo, error) {
 	s, err := m.find(server)
 	if err != nil {
 		return ServerInfo{}, err
+	}
+	if m.askAgain(s) {
+		if s, err = m.find(server); err != nil {
+			return ServerInfo{}, err
+		}
+		return s.info(), nil
 	}
 	if !s.restart() {
 		info := s.info()

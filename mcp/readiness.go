@@ -64,14 +64,15 @@ func (s *session) settle(ctx context.Context) {
 	}
 }
 
-// started waits until the session is not starting, and reports whether.
+// started waits until the session is not starting, and reports whether. A
+// session that needs a person is not waited for.
 func (s *session) started(ctx context.Context) bool {
 	for {
 		s.mu.Lock()
-		status, changed := s.status, s.changed
+		status, needs, changed := s.status, s.needs, s.changed
 		s.mu.Unlock()
-		if status != StatusStarting {
-			return true
+		if status != StatusStarting || needs != "" {
+			return status != StatusStarting
 		}
 		select {
 		case <-changed:

@@ -72,7 +72,8 @@ type session struct {
 	changed    chan struct{} // closed and replaced at each change below
 	status     Status
 	err        string
-	final      bool // failed or disabled by configuration: nothing starts it
+	needs      string // what a person must give before it can start
+	final      bool   // failed or disabled by configuration: nothing starts it
 	conn       *connection
 	abort      context.CancelCauseFunc // ends the start under way, if any
 	hasTools   bool
@@ -112,7 +113,7 @@ func (s *session) update(change func()) {
 
 // set puts a session that does not run into a state.
 func (s *session) set(status Status, err string, final bool) {
-	s.update(func() { s.status, s.err, s.final = status, err, final })
+	s.update(func() { s.status, s.err, s.needs, s.final = status, err, "", final })
 }
 
 // start runs the session until ctx ends or halt, once after has closed: the
@@ -226,7 +227,7 @@ func (s *session) info() ServerInfo {
 	defer s.mu.Unlock()
 	i := describe(s.cfg, s.trusted.Load(), s.secrets)
 	i.Mention = s.cache.snap.Load().mention
-	i.Status, i.Error = s.status, s.err
+	i.Status, i.Error, i.Needs = s.status, s.err, s.needs
 	count := func(has bool, n int) *int {
 		if !has {
 			return nil

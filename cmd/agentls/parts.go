@@ -45,6 +45,7 @@ func newParts(p program) *parts {
 	}
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
+		InputsFile: filepath.Join(where.state, "inputs.json"),
 		Environ: p.environ, Reaper: reaper, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
