@@ -1,38 +1,47 @@
 package mcptest
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"os/exec"
-	"os/signal"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
-	"time"
 )
 
-// fake is one running fake server.
+// fake is what a fake server knows and says, however it is reached.
 type fake struct {
 	Options
-	log *os.File
+	// say sends what is no answer: a notification, or a request to the client.
+	// ctx is that of the request which it came of.
+	say  func(ctx context.Context, m message)
+	exit func(fork bool) // ends the server at once; fork: a grandchild lives on
 
-	mu        sync.Mutex // guards stdout and everything below
-	out       io.Writer
-	running   map[string]context.CancelFunc // requests under way, by id
+	mu        sync.Mutex                    // guards everything below
+	running   map[string]context.CancelFunc // requests under way, by scope and id
 	asked     map[string]chan json.RawMessage
-	listening string // id of subscriptions/listen; empty: none
+	questions int
+	listeners map[*listener]bool
 	extra     []Tool
 	late      int // resources added
 	changes   map[string]int
 	mutated   bool
-	first     bool // a message came
-	sent      chan struct{}
+	sent      chan struct{} // closed when the early notifications were sent
+	sentOnce  sync.Once
+}
+
+// listener is one open subscriptions/listen.
+type listener struct {
+	id     json.RawMessage
+	filter struct {
+		Tools     bool     `json:"toolsListChanged"`
+		Prompts   bool     `json:"promptsListChanged"`
+		Resources bool     `json:"resourcesListChanged"`
+		URIs      []string `json:"resourceSubscriptions"`
+	}
+	ctx context.Context // says where its notifications go
 }
 
 // message is any JSON-RPC message.
@@ -48,115 +57,71 @@ type message struct {
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
 }
 
 func (e *rpcError) Error() string { return e.Message }
 
-// serve runs the fake until the end of stdin and returns its exit code.
-func serve(o Options) int {
-	if o.idle {
-		time.Sleep(time.Hour)
-		return 0
-	}
-	f := &fake{
-		Options: o, out: os.Stdout, running: map[string]context.CancelFunc{}, asked: map[string]chan json.RawMessage{},
-		changes: map[string]int{}, sent: make(chan struct{}),
-	}
-	if o.Log != "" {
-		_, err := os.Stat(o.Log)
-		f.Silent = f.Silent || o.Once && err == nil
-		if f.log, err = os.OpenFile(o.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
-			return 98
-		}
-	}
-	f.note(Entry{Event: "start"})
-	f.prelude()
-	if o.ExitCode != 0 {
-		return o.ExitCode
-	}
-	return f.loop(os.Stdin)
-}
-
-// prelude does what a server does before it reads.
-func (f *fake) prelude() {
-	if f.IgnoreEOF {
-		signal.Ignore(syscall.SIGTERM, syscall.SIGINT)
-	}
-	if f.Stderr != "" {
-		_, _ = io.WriteString(os.Stderr, f.Stderr)
-	}
-	if f.Child {
-		f.spawn()
-	}
-	if f.Junk {
-		_, _ = io.WriteString(f.out, "Listening on stdio...\n\n\ufeff\nnot json {\n[1,2]\n{\"half\":\n\"text\"\nnull\n")
-	}
-	if f.Banner {
-		_, _ = io.WriteString(f.out, "Code Runner MCP Server running on stdio")
+func newFake(o Options) *fake {
+	return &fake{
+		Options: o, running: map[string]context.CancelFunc{}, asked: map[string]chan json.RawMessage{},
+		listeners: map[*listener]bool{}, changes: map[string]int{}, sent: make(chan struct{}),
 	}
 }
 
-// spawn starts a grandchild that holds stdout.
-func (f *fake) spawn() {
-	self, err := os.Executable()
+func encodeMessage(m message) []byte {
+	m.JSONRPC = "2.0"
+	data, err := json.Marshal(m)
 	if err != nil {
-		return
+		panic(err) // all that a fake says marshals
 	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), variable+"="+encode(Options{idle: true}))
-	cmd.Stdout = os.Stdout
-	if cmd.Start() == nil {
-		f.note(Entry{Event: "grandchild", Child: cmd.Process.Pid})
+	return data
+}
+
+// mute reports whether a method gets no answer.
+func (f *fake) mute(method string) bool { return f.Silent || slices.Contains(f.Unanswered, method) }
+
+// begin registers a request, so that notified can cancel it; the ids of one
+// scope are unique. end ends it.
+func (f *fake) begin(ctx context.Context, scope string, id json.RawMessage) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	key := scope + string(id)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.running[key] = cancel
+	return ctx, func() {
+		cancel()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.running, key)
 	}
 }
 
-func (f *fake) note(e Entry) {
-	if f.log == nil {
-		return
+// answer answers one request; false: it was cancelled and gets none.
+func (f *fake) answer(ctx context.Context, m message) (message, bool) {
+	result, err := f.result(ctx, m)
+	if ctx.Err() != nil {
+		return message{}, false
 	}
-	e.PID = os.Getpid()
-	if data, err := json.Marshal(e); err == nil {
-		_, _ = f.log.Write(append(data, '\n')) // one write: appended whole
+	out := message{ID: m.ID, Result: result}
+	if err != nil {
+		out.Result = nil
+		if e, ok := errors.AsType[*rpcError](err); ok {
+			out.Error = e
+		} else {
+			out.Error = &rpcError{Code: -32603, Message: err.Error()}
+		}
 	}
+	return out, true
 }
 
-func (f *fake) loop(in io.Reader) int {
-	r := bufio.NewReaderSize(in, 1<<20)
-	for {
-		line, err := r.ReadBytes('\n')
-		if err != nil {
-			f.note(Entry{Event: "eof"})
-			if f.IgnoreEOF {
-				time.Sleep(time.Hour)
-			}
-			return 0
+// after does what follows the answer to a request.
+func (f *fake) after(m message) {
+	if m.Method == "initialize" && (f.Early || f.EarlyOnly) {
+		for _, list := range []string{"tools", "resources", "prompts"} {
+			f.notify(context.Background(), "notifications/"+list+"/list_changed", nil)
 		}
-		var m message
-		if json.Unmarshal(line, &m) != nil {
-			continue
-		}
-		f.note(Entry{Method: m.Method, ID: m.ID, Params: m.Params})
-		if slices.Contains(f.ExitOn, m.Method) || !f.first && f.ExitOnOther != "" && m.Method != f.ExitOnOther {
-			return 3
-		}
-		f.first = true
-		switch {
-		case f.Silent, slices.Contains(f.Unanswered, m.Method):
-		case m.Method == "":
-			f.answered(line, m)
-		case len(m.ID) == 0:
-			f.notified(m)
-		case m.Method == "tools/call" && toolName(m.Params) == "noread":
-			time.Sleep(time.Hour)
-		case m.Method == "initialize":
-			f.handle(context.Background(), m)
-		default:
-			ctx, cancel := context.WithCancel(context.Background())
-			f.mu.Lock()
-			f.running[string(m.ID)] = cancel
-			f.mu.Unlock()
-			go f.handle(ctx, m) // the process ends with its stdin
-		}
+		f.sentOnce.Do(func() { close(f.sent) })
 	}
 }
 
@@ -170,7 +135,8 @@ func (f *fake) answered(line []byte, m message) {
 	}
 }
 
-func (f *fake) notified(m message) {
+// notified takes a notification of the client's.
+func (f *fake) notified(scope string, m message) {
 	if m.Method != "notifications/cancelled" {
 		return
 	}
@@ -180,82 +146,69 @@ func (f *fake) notified(m message) {
 	_ = json.Unmarshal(m.Params, &p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if cancel := f.running[string(p.RequestID)]; cancel != nil {
+	if cancel := f.running[scope+string(p.RequestID)]; cancel != nil {
 		cancel()
 	}
-	if f.listening == string(p.RequestID) {
-		f.listening = ""
-	}
-}
-
-func (f *fake) handle(ctx context.Context, m message) {
-	result, err := f.result(ctx, m)
-	f.mu.Lock()
-	cancel := f.running[string(m.ID)]
-	delete(f.running, string(m.ID))
-	f.mu.Unlock()
-	if cancel != nil {
-		defer cancel()
-	}
-	if ctx.Err() != nil {
-		return // a cancelled request gets no answer
-	}
-	out := message{ID: m.ID, Result: result}
-	if err != nil {
-		out.Result = nil
-		if e, ok := errors.AsType[*rpcError](err); ok {
-			out.Error = e
-		} else {
-			out.Error = &rpcError{-32603, err.Error()}
-		}
-	}
-	f.send(out)
-	if m.Method == "initialize" && (f.Early || f.EarlyOnly) {
-		for _, list := range []string{"tools", "resources", "prompts"} {
-			f.notify("notifications/"+list+"/list_changed", nil)
-		}
-		close(f.sent)
-	}
-}
-
-func (f *fake) send(m message) {
-	m.JSONRPC = "2.0"
-	if data, err := json.Marshal(m); err == nil {
-		f.write(append(data, '\n'))
-	}
-}
-
-func (f *fake) write(data []byte) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	_, _ = f.out.Write(data)
 }
 
 // notify sends a notification. One that a server of 2026-07-28 must be asked
-// for is sent only while subscriptions/listen is open.
-func (f *fake) notify(method string, params any) {
-	f.mu.Lock()
-	listening := f.listening
-	f.mu.Unlock()
-	asked := strings.HasSuffix(method, "list_changed") || strings.HasSuffix(method, "updated")
-	if f.Modern && asked && listening == "" {
+// for goes to each subscriptions/listen that asks for it.
+func (f *fake) notify(ctx context.Context, method string, params object) {
+	if !f.Modern || !strings.HasSuffix(method, "list_changed") && !strings.HasSuffix(method, "updated") {
+		f.say(ctx, message{Method: method, Params: encodeParams(params)})
 		return
 	}
-	raw, _ := json.Marshal(params)
-	if params == nil {
-		raw = nil
+	f.mu.Lock()
+	var to []*listener
+	for l := range f.listeners {
+		if l.wants(method, params["uri"]) {
+			to = append(to, l)
+		}
 	}
-	f.send(message{Method: method, Params: raw})
+	f.mu.Unlock()
+	for _, l := range to {
+		tagged := object{"_meta": object{"io.modelcontextprotocol/subscriptionId": l.id}}
+		maps.Copy(tagged, params)
+		f.say(l.ctx, message{Method: method, Params: encodeParams(tagged)})
+	}
+}
+
+func (l *listener) wants(method string, uri any) bool {
+	switch method {
+	case "notifications/tools/list_changed":
+		return l.filter.Tools
+	case "notifications/prompts/list_changed":
+		return l.filter.Prompts
+	case "notifications/resources/list_changed":
+		return l.filter.Resources
+	}
+	u, _ := uri.(string)
+	return slices.Contains(l.filter.URIs, u)
+}
+
+func encodeParams(params object) json.RawMessage {
+	if params == nil {
+		return nil
+	}
+	raw, err := json.Marshal(params)
+	if err != nil {
+		panic(err) // tests pass what marshals
+	}
+	return raw
 }
 
 // ask sends a request to the client and returns its whole answer.
-func (f *fake) ask(ctx context.Context, method string) (string, error) {
+func (f *fake) ask(ctx context.Context, method string, params object) (string, error) {
 	c := make(chan json.RawMessage, 1)
 	f.mu.Lock()
-	id := fmt.Sprintf(`"ask-%d"`, len(f.asked)+f.late)
+	f.questions++
+	id := fmt.Sprintf(`"ask-%d"`, f.questions)
 	f.asked[id] = c
 	f.mu.Unlock()
-	f.send(message{ID: json.RawMessage(id), Method: method, Params: json.RawMessage("{}")})
+	if params == nil {
+		params = object{}
+	}
+	f.say(ctx, message{ID: json.RawMessage(id), Method: method, Params: encodeParams(params)})
 	select {
 	case answer := <-c:
 		return strings.TrimSpace(string(answer)), nil

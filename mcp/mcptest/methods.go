@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"time"
 )
 
 type object = map[string]any
@@ -17,13 +16,13 @@ const modernVersion = "2026-07-28"
 func (f *fake) result(ctx context.Context, m message) (any, error) {
 	switch {
 	case slices.Contains(f.Missing, m.Method):
-		return nil, &rpcError{-32601, "Method not found"}
+		return nil, &rpcError{Code: -32601, Message: "Method not found"}
 	case slices.Contains(f.Broken, m.Method):
-		return nil, &rpcError{-32603, "broken as asked"}
+		return nil, &rpcError{Code: -32603, Message: "broken as asked"}
 	}
 	switch m.Method {
 	case "initialize":
-		return f.initialize(m.Params)
+		return f.initialize(ctx, m.Params)
 	case "server/discover":
 		if !f.Modern {
 			break
@@ -55,14 +54,16 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 	case "tools/call":
 		return f.call(ctx, m.Params)
 	}
-	return nil, &rpcError{-32601, "Method not found: " + m.Method}
+	return nil, &rpcError{Code: -32601, Message: "Method not found: " + m.Method}
 }
 
-func (f *fake) initialize(params json.RawMessage) (any, error) {
+func (f *fake) initialize(ctx context.Context, params json.RawMessage) (any, error) {
 	if f.Modern {
-		return nil, &rpcError{-32601, "Method not found: initialize"}
+		return nil, &rpcError{Code: -32601, Message: "Method not found: initialize"}
 	}
-	time.Sleep(f.SlowInit)
+	if err := pause(ctx, f.SlowInit.Seconds()); err != nil {
+		return nil, err
+	}
 	var p struct {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
@@ -79,15 +80,22 @@ func (f *fake) capabilities() object {
 
 // listen acknowledges and holds the stream open until it is cancelled.
 func (f *fake) listen(ctx context.Context, m message) (any, error) {
+	var p struct {
+		Notifications json.RawMessage `json:"notifications"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	l := &listener{id: m.ID, ctx: ctx}
+	_ = json.Unmarshal(p.Notifications, &l.filter)
 	f.mu.Lock()
-	f.listening = string(m.ID)
+	f.listeners[l] = true
 	f.mu.Unlock()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		delete(f.listeners, l)
+	}()
 	if !f.NoAck {
-		var p struct {
-			Notifications json.RawMessage `json:"notifications"`
-		}
-		_ = json.Unmarshal(m.Params, &p)
-		f.notify("notifications/subscriptions/acknowledged", object{
+		f.notify(ctx, "notifications/subscriptions/acknowledged", object{
 			"notifications": p.Notifications,
 			"_meta":         object{"io.modelcontextprotocol/subscriptionId": m.ID},
 		})
@@ -111,7 +119,7 @@ func (f *fake) page(key string, items []any, params json.RawMessage) (any, error
 	default:
 		n, err := strconv.Atoi(*p.Cursor)
 		if err != nil || n < 0 || n > len(items) {
-			return nil, &rpcError{-32602, fmt.Sprintf("bad cursor %q", *p.Cursor)}
+			return nil, &rpcError{Code: -32602, Message: fmt.Sprintf("bad cursor %q", *p.Cursor)}
 		}
 		start = n
 	}
@@ -198,7 +206,7 @@ func (f *fake) read(params json.RawMessage) (any, error) {
 		if f.Modern {
 			code = -32602
 		}
-		return nil, &rpcError{code, "Resource not found: " + p.URI}
+		return nil, &rpcError{Code: code, Message: "Resource not found: " + p.URI}
 	}
 	f.mu.Lock()
 	text := f.Text

@@ -111,23 +111,22 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 	case "sleep":
 		return text("slept"), pause(ctx, a.Seconds)
 	case "stubborn":
-		time.Sleep(seconds(a.Seconds))
-		return text("slept on"), nil
-	case "never":
-		select {}
+		return text("slept on"), pause(over(ctx), a.Seconds)
+	case "never", "noread":
+		<-over(ctx).Done()
+		return nil, ctx.Err()
 	case "big":
 		return text(strings.Repeat("x", a.Bytes)), nil
 	case "fail":
 		return object{"isError": true, "content": []object{{"type": "text", "text": "it failed"}}}, nil
 	case "error":
-		return nil, &rpcError{-32000, "an error of the protocol"}
-	case "die":
-		os.Exit(3)
-	case "forkdie":
-		f.spawn()
-		os.Exit(3)
+		return nil, &rpcError{Code: -32000, Message: "an error of the protocol"}
+	case "die", "forkdie":
+		f.exit(p.Name == "forkdie")
+		<-over(ctx).Done()
+		return nil, ctx.Err()
 	case "ask":
-		answer, err := f.ask(ctx, a.Method)
+		answer, err := f.ask(ctx, a.Method, nil)
 		return text(answer), err
 	case "env":
 		env := os.Environ()
@@ -138,7 +137,7 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 	case "parts", "odd", "empty", "structured":
 		return shaped(p.Name), nil
 	}
-	return f.noisy(p.Name, a)
+	return f.noisy(ctx, p.Name, a)
 }
 
 func (f *fake) added() []Tool {
@@ -148,6 +147,17 @@ func (f *fake) added() []Tool {
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+
+type overKey struct{}
+
+// over returns the context of the whole server's life: for what does not
+// notice that a request is cancelled.
+func over(ctx context.Context) context.Context {
+	if life, ok := ctx.Value(overKey{}).(context.Context); ok {
+		return life
+	}
+	return context.Background()
+}
 
 func pause(ctx context.Context, s float64) error {
 	select {
@@ -160,63 +170,63 @@ func pause(ctx context.Context, s float64) error {
 
 func (f *fake) progress(ctx context.Context, token any, a arguments) (any, error) {
 	for i := range a.Steps {
-		f.notify("notifications/progress", object{"progressToken": token, "progress": i + 1, "total": a.Steps, "message": fmt.Sprintf("step %d", i+1)})
+		f.notify(ctx, "notifications/progress", object{"progressToken": token, "progress": i + 1, "total": a.Steps, "message": fmt.Sprintf("step %d", i+1)})
 		if err := pause(ctx, a.Every); err != nil {
 			return nil, err
 		}
 	}
 	// The last one comes after the result, as some servers do.
 	defer time.AfterFunc(20*time.Millisecond, func() {
-		f.notify("notifications/progress", object{"progressToken": token, "progress": a.Steps + 1})
+		f.notify(ctx, "notifications/progress", object{"progressToken": token, "progress": a.Steps + 1})
 	})
 	return text("done"), nil
 }
 
 // noisy runs the tools that notify.
-func (f *fake) noisy(name string, a arguments) (any, error) {
+func (f *fake) noisy(ctx context.Context, name string, a arguments) (any, error) {
 	switch name {
 	case "add_tool":
 		f.addTool()
-		f.notify("notifications/tools/list_changed", nil)
+		f.notify(ctx, "notifications/tools/list_changed", nil)
 		return text("added"), nil
 	case "mutate":
 		f.mu.Lock()
 		f.mutated = true
 		f.mu.Unlock()
-		f.notify("notifications/tools/list_changed", nil)
+		f.notify(ctx, "notifications/tools/list_changed", nil)
 		return text("mutated"), nil
 	case "add_resource":
 		f.mu.Lock()
 		f.late++
 		f.mu.Unlock()
-		f.notify("notifications/resources/list_changed", nil)
+		f.notify(ctx, "notifications/resources/list_changed", nil)
 		return text("added"), nil
 	case "touch":
 		f.mu.Lock()
 		f.changes[a.URI]++
 		f.mu.Unlock()
-		f.notify("notifications/resources/updated", object{"uri": a.URI})
+		f.notify(ctx, "notifications/resources/updated", object{"uri": a.URI})
 		return text("touched"), nil
 	case "log":
-		f.notify("notifications/message", object{"level": a.Level, "logger": "fake", "data": a.Text})
+		f.notify(ctx, "notifications/message", object{"level": a.Level, "logger": "fake", "data": a.Text})
 		return text("logged"), nil
 	case "flood":
 		for i := range a.N {
-			f.notify("notifications/message", object{"level": a.Level, "data": fmt.Sprintf("line %d", i)})
+			f.notify(ctx, "notifications/message", object{"level": a.Level, "data": fmt.Sprintf("line %d", i)})
 			if i%2 == 0 {
-				f.notify("notifications/resources/list_changed", nil)
+				f.notify(ctx, "notifications/resources/list_changed", nil)
 			}
 		}
 		return text("flooded"), nil
 	case "storm":
 		for range a.N - 1 {
-			f.notify("notifications/tools/list_changed", nil)
+			f.notify(ctx, "notifications/tools/list_changed", nil)
 		}
 		f.addTool()
-		f.notify("notifications/tools/list_changed", nil)
+		f.notify(ctx, "notifications/tools/list_changed", nil)
 		return text("stormed"), nil
 	case "updates":
-		return f.updates(a)
+		return f.updates(ctx, a)
 	}
 	return object{"isError": true, "content": []object{{"type": "text", "text": "unknown tool " + name}}}, nil
 }
@@ -228,12 +238,12 @@ func (f *fake) addTool() {
 }
 
 // updates sends resources/updated at a rate, in batches of 10 ms.
-func (f *fake) updates(a arguments) (any, error) {
+func (f *fake) updates(ctx context.Context, a arguments) (any, error) {
 	end := time.Now().Add(seconds(a.Seconds))
 	sent := 0
-	for start := time.Now(); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	for start := time.Now(); time.Now().Before(end) && pause(ctx, 0.01) == nil; {
 		for due := int(time.Since(start).Seconds() * float64(a.Rate)); sent < due; sent++ {
-			f.notify("notifications/resources/updated", object{"uri": fmt.Sprintf("%s://doc%d.md", f.scheme(), sent%10_000)})
+			f.notify(ctx, "notifications/resources/updated", object{"uri": fmt.Sprintf("%s://doc%d.md", f.scheme(), sent%10_000)})
 		}
 	}
 	return text(fmt.Sprint(sent)), nil
