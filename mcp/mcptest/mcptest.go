@@ -10,7 +10,7 @@ import (
 // variable holds the options of a process that is to be a fake server.
 const variable = "AGENTLS_MCPTEST"
 
-// Options script a fake server. The zero value is a well-behaved one with
+// Options script a fake server, on stdio or over HTTP. The zero value is a well-behaved one with
 // tools, three resources, a template and a prompt, that speaks the protocol up
 // to 2025-11-25. Its tools are listed in tools.go.
 type Options struct {
