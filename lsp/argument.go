@@ -178,6 +178,15 @@ type rangeArg struct {
 	End   *positionArg `json:"end"`
 }
 
+// ordered gives the start and the end, also of a selection made backwards.
+func (r *rangeArg) ordered() (from, to protocol.Position) {
+	from, to = r.Start.Position, r.End.Position
+	if to.Line < from.Line || to.Line == from.Line && to.Character < from.Character {
+		return to, from
+	}
+	return from, to
+}
+
 // failed is a request that was right and failed: -32803.
 func failed(format string, args ...any) error {
 	return &refusal{codeRequestFailed, fmt.Sprintf(format, args...)}

@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	attachMax = 200000   // code points of a document that go along with a prompt
-	fileMax   = 16 << 20 // bytes of a file that are looked at for them
+	attachMax         = 200000   // code points of a document that go along with a prompt
+	fileMax           = 16 << 20 // bytes of a file that are looked at for them
+	attachDiagnostics = 100      // of a document that go along with it
 )
 
 // documentArg is the document of a command's argument.
@@ -58,6 +59,7 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 			}
 		}
 		a.take(d.text)
+		a.Diagnostics = s.touching(d, a.StartLine, a.EndLine)
 		return a, nil
 	}
 	if !strings.HasPrefix(strings.ToLower(*arg.URI), "file:") {
@@ -72,6 +74,11 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 		return nil, badf("%s: document.uri %q is neither open in the editor nor inside a workspace folder", command, clip(*arg.URI, 200))
 	}
 	a.folder, a.file, a.Path = folder, name, name
+	first, last := 0, 0
+	if r := a.rng; r != nil {
+		first, last = lineSpan(r.ordered())
+	}
+	a.Diagnostics = s.touching(document{path: u.FsPath(), spelled: *arg.URI}, first, last)
 	return a, nil
 }
 
@@ -155,10 +162,7 @@ func readInside(folder, name string, limit int64) (string, error) {
 // take cuts the range and the limit out of the text.
 func (a *attachment) take(text string) {
 	if r := a.rng; r != nil {
-		from, to := r.Start.Position, r.End.Position
-		if to.Line < from.Line || to.Line == from.Line && to.Character < from.Character {
-			from, to = to, from // a selection made backwards
-		}
+		from, to := r.ordered()
 		start, end := a.s.docs.offset(text, from), a.s.docs.offset(text, to)
 		text = text[start:max(start, end)]
 		a.StartLine, a.EndLine = lineSpan(from, to)

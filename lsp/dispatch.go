@@ -180,6 +180,8 @@ func (s *Server) notification(method string, params []byte) (err error) {
 		return s.changeFolders(params)
 	case "window/workDoneProgress/cancel":
 		return s.cancelProgress(params)
+	case "agentls/didChangeDiagnostics":
+		s.diagnostics.changed(params)
 	}
 	// $/setTrace and whatever else is no business of ours: LSP asks servers to
 	// pass over what they do not know.

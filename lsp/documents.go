@@ -87,6 +87,20 @@ func (d *documents) get(uri string) (document, bool) {
 	return o.snapshot(), true
 }
 
+// identity is get without the text, which is not made for it.
+func (d *documents) identity(uri string) (doc document, open bool) {
+	key, _ := canonical(uri)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.open[key]
+	if o == nil {
+		return document{}, false
+	}
+	doc = o.document
+	doc.text = ""
+	return doc, true
+}
+
 // prompt is get for a prompt buffer; ok is false for any other document, whose
 // text is not touched.
 func (d *documents) prompt(uri string) (doc document, ok bool) {

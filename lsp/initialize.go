@@ -59,7 +59,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 // experimental.agentls.
 //
 //nolint:gochecknoglobals // a constant table
-var announced = []string{"runEvents", "approvals"}
+var announced = []string{"runEvents", "approvals", "diagnostics"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change := true, protocol.TextDocumentSyncKindIncremental
@@ -99,6 +99,9 @@ func (s *Server) initialized() {
 	s.inBackground("messages", s.relay)
 	s.inBackground("questions", s.asks.serveRequests)
 	s.inBackground("settings", s.settings.follow)
+	if s.peer.features.diagnostics {
+		s.inBackground("diagnostics", s.diagnostics.run)
+	}
 }
 
 func prepareShutdown(s *Server, _ context.Context, _ []byte) (func(context.Context) (any, error), error) {

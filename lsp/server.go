@@ -47,14 +47,15 @@ type Server struct {
 	runs *runs
 	asks *questions
 
-	wire     *transport // set by Serve
-	stage    stage      // of the read loop
-	talking  bool       // initialized came; of the read loop
-	exitCode atomic.Int32
-	route    func(method string) (prep prepare, inline bool)
-	inflight *inflight
-	requests sync.WaitGroup // one goroutine per request, see requested
-	settings *settings
+	wire        *transport // set by Serve
+	stage       stage      // of the read loop
+	talking     bool       // initialized came; of the read loop
+	exitCode    atomic.Int32
+	route       func(method string) (prep prepare, inline bool)
+	inflight    *inflight
+	requests    sync.WaitGroup // one goroutine per request, see requested
+	settings    *settings
+	diagnostics *diagnosticsFetcher
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -87,7 +88,7 @@ const (
 // New returns a server that is ready to Serve.
 func New(o Options) *Server {
 	s := &Server{o: o, docs: newDocuments(o.State), route: route, inflight: newInflight()}
-	s.settings = newSettings(s)
+	s.settings, s.diagnostics = newSettings(s), newDiagnosticsFetcher(s)
 	cfg := config.Default()
 	s.cfg.Store(&cfg)
 	s.runs, s.asks = newRuns(s), newQuestions(s)

@@ -11,11 +11,19 @@ type feed struct {
 	docs    map[docKey]bool // whether it was opened or closed
 }
 
-// docKey is a document's path, or its number where it is untitled.
+// docKey names what can change: a document by its path, or its number where it
+// is untitled; or what kind says.
 type docKey struct {
+	kind     string
 	path     string
 	untitled int
 }
+
+// The kinds of a docKey beside a document's text.
+const (
+	kindDiagnostics = "diagnostics" // of the path; "" is all of them
+	kindDiff        = "diff"        // path is the word behind git://diff/
+)
 
 // feed starts one; end stops it.
 func (s *State) feed() (f *feed, end func()) {

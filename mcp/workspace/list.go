@@ -21,6 +21,16 @@ const (
 // entry is one listed resource.
 type entry struct{ uri, name string }
 
+func (e entry) mimeType() string {
+	switch {
+	case strings.HasPrefix(e.uri, fileScheme):
+		return mimeType(e.name, "")
+	case strings.HasPrefix(e.uri, bufferPrefix):
+		return mimeType(e.name, "text/plain")
+	}
+	return "text/plain"
+}
+
 // listedResource is one entry of resources/list.
 type listedResource struct {
 	URI      string `json:"uri"`
@@ -79,7 +89,7 @@ func page(all []entry, after string) listResult {
 	}
 	r.Resources = make([]listedResource, len(all))
 	for i, e := range all {
-		r.Resources[i] = listedResource{URI: e.uri, Name: e.name, MIMEType: mimeType(e.name, "")}
+		r.Resources[i] = listedResource{URI: e.uri, Name: e.name, MIMEType: e.mimeType()}
 	}
 	return r
 }
@@ -110,9 +120,15 @@ func (s *scanner) take() []entry {
 	return s.entries
 }
 
-// publish makes the list from the trees and the open documents, and tells the
-// client when it differs from the one before.
+// publish makes the list anew, and tells the client when it differs from the
+// one before.
 func (s *scanner) publish() {
+	s.texts = s.findTexts()
+	s.republish()
+}
+
+// findTexts lists the trees and the open documents.
+func (s *scanner) findTexts() []entry {
 	several := len(s.trees) > 1
 	var list []entry
 	add := func(f *folder, rel string) {
@@ -139,6 +155,12 @@ func (s *scanner) publish() {
 	for n, uri := range untitled {
 		list = append(list, entry{uri: bufferURI(n), name: strings.ToValidUTF8(uri, "\uFFFD")})
 	}
+	return list
+}
+
+// republish puts what is quick to find to the texts that were listed last.
+func (s *scanner) republish() {
+	list := slices.Concat(s.texts, s.state.diagnosticsEntries())
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.uri, b.uri) })
 	list = slices.CompactFunc(list, func(a, b entry) bool { return a.uri == b.uri })
 

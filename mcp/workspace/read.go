@@ -25,35 +25,101 @@ type contents struct {
 	Blob     string  `json:"blob,omitempty"` // base64
 }
 
-// read answers resources/read: the editor's text of what is open there, else
-// the file. Only what may be listed is read: an ignored file is refused.
-func (s *Server) read(ctx context.Context, uri string) (contents, error) {
+// resource is what a URI means.
+type resource struct {
+	key docKey
+	f   *folder // of a file and what belongs to one
+	rel string
+}
+
+// resolve says what a URI means, whether or not it is there yet.
+func (s *Server) resolve(uri string) (resource, error) {
 	if n, ok := parseBuffer(uri); ok {
-		key := docKey{untitled: n}
-		s.interest.note(key, uri)
-		d, ok := s.state.buffer(n)
+		return resource{key: docKey{untitled: n}}, nil
+	}
+	if uri == allDiagnostics {
+		return resource{key: docKey{kind: kindDiagnostics}}, nil
+	}
+	for scheme, kind := range map[string]string{fileScheme: "", diagnosticsScheme: kindDiagnostics} {
+		if !strings.HasPrefix(uri, scheme) {
+			continue
+		}
+		folders := s.state.roots()
+		f, rel, ok := parseFile(folders, scheme, uri)
+		if !ok || !s.isFile(f, rel) {
+			if other, below, found := otherForm(folders, scheme, uri, s.isFile); found {
+				f, rel, ok = other, below, true
+			}
+		}
 		if !ok {
-			s.interest.drop(key)
+			break
+		}
+		return resource{key: docKey{kind: kind, path: pathKey(f.join(rel))}, f: f, rel: rel}, nil
+	}
+	return resource{}, notFound(uri, "not the URI of a resource in the workspace (files are file://<path below the folder>, or file://<folder name>/<path> where there are several folders)")
+}
+
+// isFile reports whether there is a file, on disk or in the editor.
+func (s *Server) isFile(f *folder, rel string) bool {
+	if _, open := s.state.ByPath(f.join(rel)); open {
+		return true
+	}
+	info, err := os.Lstat(f.join(rel))
+	return err == nil && !info.IsDir()
+}
+
+// read answers resources/read.
+func (s *Server) read(ctx context.Context, uri string) (contents, error) {
+	r, err := s.resolve(uri)
+	if err != nil {
+		return contents{}, err
+	}
+	// Noted before it is read: a change during the read is told too.
+	s.interest.note(r.key, uri)
+	c, err := s.body(ctx, uri, r)
+	if err != nil {
+		s.interest.drop(r.key)
+	}
+	return c, err
+}
+
+func (s *Server) body(ctx context.Context, uri string, r resource) (contents, error) {
+	switch {
+	case r.key.kind == kindDiagnostics:
+		return s.diagnostics(uri, r)
+	case r.f == nil:
+		d, ok := s.state.buffer(r.key.untitled)
+		if !ok {
 			return contents{}, notFound(uri, "no such unsaved buffer is open")
 		}
-		return editorText(uri, d.Text, "text/plain")
+		return editorText(uri, d.Text, mimeType(d.URI, "text/plain"))
 	}
-	f, rel, ok := parseFile(s.state.roots(), uri)
-	if !ok {
-		return contents{}, notFound(uri, "not the URI of a file in the workspace (file://<path below the folder>)")
+	return s.file(ctx, uri, r.f, r.rel)
+}
+
+// diagnostics answers with what the editor told. Only what may be listed is
+// told of, as with files.
+func (s *Server) diagnostics(uri string, r resource) (contents, error) {
+	if r.f != nil && r.f.ignore.ignored(r.rel, false) {
+		return contents{}, refused(uri, "ignored by .gitignore")
 	}
+	if len(s.state.diagnosticsEntries()) == 0 {
+		return contents{}, notFound(uri, "the editor has told of no diagnostics")
+	}
+	return editorText(uri, s.state.diagnosticsText(r.f, r.rel), "text/plain")
+}
+
+// file answers with the editor's text of what is open there, else with the
+// file. Only what may be listed is read: an ignored file is refused.
+func (s *Server) file(ctx context.Context, uri string, f *folder, rel string) (contents, error) {
 	if f.ignore.ignored(rel, false) {
 		return contents{}, refused(uri, "ignored by .gitignore")
 	}
-	// Noted before it is read: a change during the read is told too.
-	key := docKey{path: pathKey(f.join(rel))}
-	s.interest.note(key, uri)
 	if d, ok := s.state.ByPath(f.join(rel)); ok {
 		return editorText(uri, d.Text, mimeType(rel, "text/plain"))
 	}
 	body, err := readFile(ctx, f, rel)
 	if err != nil {
-		s.interest.drop(key)
 		if errors.Is(err, fs.ErrNotExist) {
 			return contents{}, notFound(uri, "no such file")
 		}

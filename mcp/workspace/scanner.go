@@ -32,7 +32,8 @@ type scanner struct {
 	feed     *feed
 	endFeed  func()
 	watches  *watch.Dirs
-	trees    []*tree // of run alone
+	trees    []*tree // of run alone, as texts is
+	texts    []entry
 	kick     chan struct{}
 	ended    chan struct{} // closed when run is
 
@@ -47,6 +48,7 @@ type scanner struct {
 // pending is what listen gathered for run.
 type pending struct {
 	folders  bool                   // other folders
+	extras   bool                   // the list has changed beside its texts
 	all      bool                   // events were lost
 	presence map[docKey]struct{}    // documents opened or closed
 	paths    map[string]fsnotify.Op // absolute
@@ -104,7 +106,7 @@ func (s *scanner) listen() {
 // may change the list.
 func (s *scanner) documents() {
 	folders, docs := s.feed.take()
-	presence := map[docKey]struct{}{}
+	presence, extras := map[docKey]struct{}{}, false
 	for key, opened := range docs {
 		if key.path != "" {
 			if f, rel, ok := s.state.folderOf(key.path); ok {
@@ -114,13 +116,20 @@ func (s *scanner) documents() {
 		if uri, ok := s.interest.changed(key); ok {
 			s.outbox.resourceUpdated(uri)
 		}
-		if opened {
+		switch {
+		case key.kind == kindDiagnostics:
+			extras = extras || opened
+			if uri, ok := s.interest.changed(docKey{kind: kindDiagnostics}); ok {
+				s.outbox.resourceUpdated(uri)
+			}
+		case opened:
 			presence[key] = struct{}{}
 		}
 	}
-	if folders || len(presence) > 0 {
+	if folders || extras || len(presence) > 0 {
 		s.gather(func(p *pending) {
 			p.folders = p.folders || folders
+			p.extras = p.extras || extras
 			maps.Copy(p.presence, presence)
 		})
 	}
@@ -191,8 +200,11 @@ func (s *scanner) apply(ctx context.Context, p pending) {
 	if ctx.Err() != nil {
 		return // half a list is none
 	}
-	if dirty {
+	switch {
+	case dirty:
 		s.publish()
+	case p.extras:
+		s.republish()
 	}
 	if p.all {
 		s.interest.everything(s.outbox.resourceUpdated)

@@ -190,17 +190,13 @@ func (s *Server) subscribe(on bool, params json.RawMessage) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var key docKey
-	if n, ok := parseBuffer(uri); ok {
-		key = docKey{untitled: n}
-	} else if f, rel, ok := parseFile(s.state.roots(), uri); ok {
-		key = docKey{path: pathKey(f.join(rel))}
-	} else {
-		return nil, notFound(uri, "not a URI of the workspace")
+	r, err := s.resolve(uri)
+	if err != nil {
+		return nil, err
 	}
 	if !on {
-		s.interest.unsubscribe(key)
-	} else if !s.interest.subscribe(key, uri) {
+		s.interest.unsubscribe(r.key)
+	} else if !s.interest.subscribe(r.key, uri) {
 		return nil, refused(uri, fmt.Sprintf("more than %d subscriptions", maxSubscriptions))
 	}
 	return struct{}{}, nil

@@ -226,7 +226,7 @@ func FuzzFileURI(f *testing.F) {
 	one := []*folder{{name: "one"}}
 	two := []*folder{{name: "o/n e"}, {name: "two"}}
 	f.Fuzz(func(t *testing.T, rel string) {
-		if _, got, ok := parseFile(one, rel); ok && (!filepath.IsLocal(got) || strings.Contains(got, "\x00")) {
+		if _, got, ok := parseFile(one, fileScheme, rel); ok && (!filepath.IsLocal(got) || strings.Contains(got, "\x00")) {
 			t.Fatalf("%q leads to %q", rel, got)
 		}
 		if rel != filepath.ToSlash(filepath.Clean(rel)) || !filepath.IsLocal(rel) || rel == "." || strings.ContainsAny(rel, "\x00\\:") {
@@ -234,7 +234,7 @@ func FuzzFileURI(f *testing.F) {
 		}
 		for _, folders := range [][]*folder{one, two} {
 			uri := fileURI(folders[0], rel, len(folders) > 1)
-			at, got, ok := parseFile(folders, uri)
+			at, got, ok := parseFile(folders, fileScheme, uri)
 			if !ok || got != rel || at != folders[0] {
 				t.Fatalf("%q → %q → %q %v", rel, uri, got, ok)
 			}

@@ -22,9 +22,11 @@ type Document struct {
 	Dirty      bool // differs from what was last opened or saved
 }
 
-// promptLanguage is the language id of prompt buffers: a question is not
-// context for itself.
-const promptLanguage = "agentls"
+// What makes a document a prompt buffer: a question is not context for itself.
+const (
+	promptLanguage  = "agentls"
+	promptExtension = ".agentls.md"
+)
 
 // State is what the editor told: folders and open texts. lsp writes it, the
 // manager reads it. Safe for concurrent use; every method returns at once.
@@ -36,6 +38,10 @@ type State struct {
 	untitled map[string]int      // the editor's URI → n of buffer://untitled/n
 	lastN    int
 	feeds    map[*feed]struct{}
+
+	diagnosing  bool                   // the editor tells all diagnostics by itself
+	diagnosed   map[string]Diagnostics // by their key; none is empty
+	diagnostics int                    // how many there are in all
 }
 
 // NewState returns an empty state.
@@ -45,6 +51,8 @@ func NewState() *State {
 		paths:    map[string]string{},
 		untitled: map[string]int{},
 		feeds:    map[*feed]struct{}{},
+
+		diagnosed: map[string]Diagnostics{},
 	}
 }
 
@@ -101,6 +109,7 @@ func (s *State) SetDocument(d Document) {
 		open = false
 	}
 	s.docs[d.URI] = d
+	s.forgetGlimpsed(d, false)
 	switch {
 	case d.Path != "":
 		s.paths[pathKey(d.Path)] = d.URI
@@ -127,6 +136,7 @@ func (s *State) CloseDocument(uri string) {
 // forget drops a document; s.mu is held.
 func (s *State) forget(d Document) {
 	s.tell(d, true)
+	s.forgetGlimpsed(d, true)
 	delete(s.docs, d.URI)
 	delete(s.untitled, d.URI)
 	if d.Path != "" && s.paths[pathKey(d.Path)] == d.URI {

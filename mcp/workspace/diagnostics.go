@@ -1,0 +1,338 @@
+package workspace
+
+import (
+	"cmp"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	diagnosticsScheme = "diagnostics://"
+	// allDiagnostics is the URI of all there are. A file of that name in the
+	// only folder is diagnostics://%61ll.
+	allDiagnostics = diagnosticsScheme + "all"
+)
+
+// The bounds on what a [State] keeps: what other language servers say is
+// foreign text.
+const (
+	maxDiagnosed   = 2000 // documents
+	maxPerDocument = 1000 // diagnostics
+	maxDiagnostics = 20_000
+	maxMessage     = 2000    // bytes of one message
+	maxRelated     = 20      // places of one diagnostic
+	maxListing     = 1 << 20 // bytes of diagnostics://all
+)
+
+// Diagnostic is one problem that another language server found.
+type Diagnostic struct {
+	Position
+	End      Position
+	Severity int    // LSP's: 1 error, 2 warning, 3 information, 4 hint; anything else is an error
+	Code     string // "" for none
+	Source   string
+	Message  string
+	Related  []Related
+}
+
+// Position is a place in a text, from 0, in the editor's units.
+type Position struct{ Line, Column uint32 }
+
+// Compare orders positions as they stand in the text.
+func (p Position) Compare(q Position) int {
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
+// Related is a place that has to do with a diagnostic.
+type Related struct {
+	URI  string // the editor's
+	Path string // absolute; empty for other schemes
+	Position
+	Message string
+}
+
+// Diagnostics are the problems of one document.
+type Diagnostics struct {
+	URI  string // the editor's
+	Path string // absolute; empty for other schemes
+	// Glimpsed: seen in passing, as they were then. They are forgotten when
+	// the document gets another version than Version, or closes.
+	Glimpsed bool
+	Version  int32
+	List     []Diagnostic
+}
+
+// key tells documents apart.
+func (d *Diagnostics) key() string {
+	if d.Path != "" {
+		return "file " + pathKey(d.Path)
+	}
+	return d.URI
+}
+
+// TellsDiagnostics notes whether the editor tells all diagnostics by itself:
+// then diagnostics://all is there, also while there are none.
+func (s *State) TellsDiagnostics(on bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.diagnosing = on
+	s.tellDiagnostics("", true)
+}
+
+// SetDiagnostics replaces those of one document; an empty list removes them.
+func (s *State) SetDiagnostics(d Diagnostics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.putDiagnostics(d)
+}
+
+// ReplaceDiagnostics replaces those of all documents.
+func (s *State) ReplaceDiagnostics(all []Diagnostics) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	keep := map[string]bool{}
+	for i := range all {
+		keep[all[i].key()] = len(all[i].List) > 0
+	}
+	for key, old := range s.diagnosed {
+		if !keep[key] {
+			s.putDiagnostics(Diagnostics{URI: old.URI, Path: old.Path})
+		}
+	}
+	for _, d := range all {
+		s.putDiagnostics(d)
+	}
+}
+
+// putDiagnostics keeps a document's diagnostics, within the bounds; s.mu is held.
+func (s *State) putDiagnostics(d Diagnostics) {
+	key := d.key()
+	old, had := s.diagnosed[key]
+	room := min(maxPerDocument, maxDiagnostics-s.diagnostics+len(old.List))
+	if !had && len(s.diagnosed) >= maxDiagnosed {
+		room = 0
+	}
+	d.List = tidy(d.List, room)
+	s.diagnostics += len(d.List) - len(old.List)
+	if len(d.List) == 0 {
+		if !had {
+			return
+		}
+		delete(s.diagnosed, key)
+	} else {
+		s.diagnosed[key] = d
+	}
+	s.tellDiagnostics(d.Path, had != (len(d.List) > 0))
+}
+
+// forgetGlimpsed drops what was seen of a document that moved on, or, with
+// closed, of one that closes; s.mu is held.
+func (s *State) forgetGlimpsed(doc Document, closed bool) {
+	key := (&Diagnostics{URI: doc.URI, Path: doc.Path}).key()
+	if d, ok := s.diagnosed[key]; ok && d.Glimpsed && (closed || d.Version != doc.Version) {
+		s.putDiagnostics(Diagnostics{URI: d.URI, Path: d.Path})
+	}
+}
+
+// tellDiagnostics notes a change for every feed; s.mu is held.
+func (s *State) tellDiagnostics(path string, presence bool) {
+	for f := range s.feeds {
+		f.documentChanged(docKey{kind: kindDiagnostics, path: path}, presence)
+	}
+}
+
+// tidy sorts diagnostics, bounds them, and drops doubles.
+func tidy(list []Diagnostic, room int) []Diagnostic {
+	list = slices.Clone(list)
+	for i := range list {
+		d := &list[i]
+		d.Message, d.Source, d.Code = clip(d.Message, maxMessage), clip(d.Source, 100), clip(d.Code, 100)
+		d.Related = slices.Clone(d.Related[:min(len(d.Related), maxRelated)])
+		for j := range d.Related {
+			d.Related[j].Message = clip(d.Related[j].Message, maxMessage)
+		}
+	}
+	slices.SortStableFunc(list, compareDiagnostics)
+	list = slices.CompactFunc(list, func(a, b Diagnostic) bool {
+		return compareDiagnostics(a, b) == 0 && slices.Equal(a.Related, b.Related)
+	})
+	return list[:min(len(list), max(room, 0))]
+}
+
+func compareDiagnostics(a, b Diagnostic) int {
+	return cmp.Or(a.Position.Compare(b.Position), cmp.Compare(a.Severity, b.Severity), a.End.Compare(b.End),
+		strings.Compare(a.Message, b.Message), strings.Compare(a.Source, b.Source), strings.Compare(a.Code, b.Code))
+}
+
+// clip cuts a text at a whole character.
+func clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit] + "…"
+}
+
+// diagnosedFile is a document of the workspace that has diagnostics.
+type diagnosedFile struct {
+	f    *folder // nil for an unsaved buffer
+	rel  string
+	name string // for a person and the model
+	Diagnostics
+}
+
+// DiagnosticsOf returns those of the document with the path or, where it has
+// none, the editor's URI.
+func (s *State) DiagnosticsOf(path, uri string) (Diagnostics, bool) {
+	want := Diagnostics{URI: uri, Path: path}
+	s.mu.RLock()
+	d, ok := s.diagnosed[want.key()]
+	s.mu.RUnlock()
+	return d, ok
+}
+
+// diagnosedFiles returns what may be shown, sorted by name: not what is
+// outside the folders or ignored, and no prompt buffer.
+func (s *State) diagnosedFiles() []diagnosedFile {
+	s.mu.RLock()
+	several := len(s.folders) > 1
+	all := make([]diagnosedFile, 0, len(s.diagnosed))
+	for _, d := range s.diagnosed {
+		file := diagnosedFile{Diagnostics: d}
+		if n := s.untitled[d.URI]; d.Path == "" && n != 0 {
+			file.name = bufferURI(n)
+		} else if d.Path == "" || strings.HasSuffix(d.Path, promptExtension) || s.docs[d.URI].LanguageID == promptLanguage {
+			continue
+		}
+		all = append(all, file)
+	}
+	s.mu.RUnlock()
+	all = slices.DeleteFunc(all, func(file diagnosedFile) bool { return file.Path != "" && !s.shown(file.Path) })
+	for i := range all {
+		if file := &all[i]; file.Path != "" {
+			file.f, file.rel, _ = s.folderOf(file.Path)
+			file.name = displayName(file.f, file.rel, several)
+		}
+	}
+	slices.SortFunc(all, func(a, b diagnosedFile) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// shown reports whether a path is that of a file in the workspace which may
+// be listed.
+func (s *State) shown(path string) bool {
+	f, rel, ok := s.folderOf(path)
+	return ok && rel != "" && !f.ignore.ignored(rel, false)
+}
+
+// diagnosticsText is the body of a resource: those of one file, or with a nil
+// folder all of them.
+func (s *State) diagnosticsText(f *folder, rel string) string {
+	var b strings.Builder
+	glimpsed := false
+	for _, file := range s.diagnosedFiles() {
+		if f != nil && (file.f == nil || file.f.path != f.path || file.rel != rel) {
+			continue
+		}
+		glimpsed = glimpsed || file.Glimpsed
+		for i := range file.List {
+			if b.Len() > maxListing {
+				b.WriteString("[more diagnostics are left out]\n")
+				return b.String()
+			}
+			s.writeDiagnostic(&b, onOneLine(file.name)+":", &file.List[i])
+		}
+	}
+	switch {
+	case b.Len() == 0:
+		return "No diagnostics.\n"
+	case glimpsed:
+		b.WriteString("[as of the last code action: the editor does not tell the others]\n")
+	}
+	return b.String()
+}
+
+// DiagnosticText writes a diagnostic as line:column: severity: message [source
+// code], line and column from 1. Further lines, those of the message and of
+// related places, are indented.
+func (s *State) DiagnosticText(d Diagnostic) string {
+	var b strings.Builder
+	s.writeDiagnostic(&b, "", &d)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func (s *State) writeDiagnostic(b *strings.Builder, before string, d *Diagnostic) {
+	severity := "error"
+	if i := d.Severity - 1; i >= 0 && i < len(severities) {
+		severity = severities[i]
+	}
+	fmt.Fprintf(b, "%s%d:%d: %s: %s", before, d.Line+1, d.Column+1, severity, indented(d.Message))
+	if origin := strings.TrimSpace(onOneLine(d.Source + " " + d.Code)); origin != "" {
+		fmt.Fprintf(b, " [%s]", origin)
+	}
+	b.WriteByte('\n')
+	for _, r := range d.Related {
+		where := r.URI
+		if f, rel, ok := s.folderOf(r.Path); r.Path != "" && ok {
+			where = displayName(f, rel, len(s.roots()) > 1)
+		}
+		fmt.Fprintf(b, "    %s:%d:%d: %s\n", onOneLine(where), r.Line+1, r.Column+1, indented(r.Message))
+	}
+}
+
+//nolint:gochecknoglobals // a constant table
+var severities = []string{"error", "warning", "information", "hint"}
+
+// indented keeps further lines of a message from being taken for diagnostics.
+func indented(message string) string {
+	message = strings.ToValidUTF8(strings.ReplaceAll(strings.TrimSpace(message), "\r\n", "\n"), "\uFFFD")
+	message = strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' {
+			return ' '
+		}
+		return r
+	}, message)
+	return strings.ReplaceAll(message, "\n", "\n    ")
+}
+
+func onOneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// diagnosticsURI names the diagnostics of one file.
+func diagnosticsURI(f *folder, rel string, several bool) string {
+	uri := pathURI(diagnosticsScheme, f, rel, several)
+	if uri == allDiagnostics {
+		return diagnosticsScheme + "%61ll"
+	}
+	return uri
+}
+
+// diagnosticsEntries are the listed resources, by URI.
+func (s *State) diagnosticsEntries() []entry {
+	s.mu.RLock()
+	tells, several := s.diagnosing, len(s.folders) > 1
+	s.mu.RUnlock()
+	files := s.diagnosedFiles()
+	if !tells && len(files) == 0 {
+		return nil
+	}
+	list := []entry{{uri: allDiagnostics, name: "all diagnostics"}}
+	for _, file := range files {
+		if file.f != nil {
+			list = append(list, entry{uri: diagnosticsURI(file.f, file.rel, several), name: "diagnostics of " + path.Clean(file.name)})
+		}
+	}
+	return list
+}
