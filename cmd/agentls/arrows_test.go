@@ -21,6 +21,9 @@ var arrows = map[string]string{
 	"agentls/agent/agenttest": "agentls/agent agentls/mcp agentls/mcp/workspace",
 	"agentls/mcp/mcptest":     "agentls/mcp agentls/mcp/workspace",
 	"agentls/lsp/lsptest":     "agentls/agent agentls/agent/agenttest agentls/agent/config agentls/lsp agentls/mcp agentls/mcp/mcptest agentls/mcp/workspace",
+
+	"agentls/agent/openai/llamatest": "",
+	"agentls/lsp/lspclient":          "",
 }
 
 // rooms names the one package that may import a library.

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"agentls/lsp/lspclient"
 )
 
 func demoCommand(p program) *cobra.Command {
@@ -82,25 +84,12 @@ func demo(ctx context.Context, p program) error {
 	child.Env = demoEnvironment(p.environ, dir)
 	child.Stderr = p.stderr
 	child.WaitDelay = time.Second
-	in, err := child.StdinPipe()
-	if err != nil {
-		return err
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		return err
-	}
-	if err := child.Start(); err != nil {
-		return err
-	}
 	s := &demoStory{out: p.stdout, folder: folder}
-	s.client = newDemoClient(in, s.frame, s.answer)
-	read := make(chan struct{})
-	go func() { defer close(read); s.client.read(out) }() // ends with the child's output
+	if s.client, err = lspclient.Start(child, lspclient.Options{Show: s.frame, Answer: s.answer}); err != nil {
+		return err
+	}
 	err = s.tell(ctx)
-	_ = in.Close()
-	<-read
-	return errors.Join(err, child.Wait())
+	return errors.Join(err, s.client.Close())
 }
 
 // demoEnvironment keeps the person's own configuration, state and keys out.
@@ -117,7 +106,7 @@ func demoEnvironment(environ []string, dir string) []string {
 // demoStory is the demo's plot and its audience.
 type demoStory struct {
 	folder string
-	client *demoClient
+	client *lspclient.Client
 
 	mu  sync.Mutex // frames come and go at once
 	out io.Writer
@@ -130,7 +119,7 @@ var hidden = []string{"window/logMessage", "textDocument/publishDiagnostics", "c
 
 // frame prints one frame, shortened.
 func (s *demoStory) frame(sent bool, body []byte) {
-	var m message
+	var m lspclient.Message
 	if json.Unmarshal(body, &m) == nil && slices.Contains(hidden, m.Method) {
 		return
 	}
@@ -192,7 +181,7 @@ func (s *demoStory) uri(name string) string {
 }
 
 func (s *demoStory) initialize(ctx context.Context) error {
-	err := s.client.call(ctx, "initialize", map[string]any{
+	err := s.client.Call(ctx, "initialize", map[string]any{
 		"processId": os.Getpid(), "clientInfo": map[string]string{"name": "agentls demo"},
 		"workspaceFolders":      []any{map[string]string{"uri": s.uri(""), "name": "orchard"}},
 		"capabilities":          map[string]any{"window": map[string]any{"workDoneProgress": true}, "workspace": map[string]any{"workspaceFolders": true}},
@@ -201,7 +190,7 @@ func (s *demoStory) initialize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.client.notify("initialized", struct{}{})
+	s.client.Notify("initialized", struct{}{})
 	return nil
 }
 
@@ -210,14 +199,14 @@ const demoMention = "@workspace:file://docs/design.md"
 func (s *demoStory) complete(ctx context.Context) error {
 	typed := "What is wrong here? @workspace:file://docs/d"
 	document := map[string]any{"uri": s.uri("ask.agentls.md"), "languageId": "agentls", "version": 1, "text": typed}
-	s.client.notify("textDocument/didOpen", map[string]any{"textDocument": document})
+	s.client.Notify("textDocument/didOpen", map[string]any{"textDocument": document})
 	for { // the folder is scanned in the background
 		var list struct {
 			Items []struct {
 				TextEdit struct{ NewText string }
 			}
 		}
-		err := s.client.call(ctx, "textDocument/completion", map[string]any{
+		err := s.client.Call(ctx, "textDocument/completion", map[string]any{
 			"textDocument": map[string]string{"uri": s.uri("ask.agentls.md")}, "position": map[string]int{"line": 0, "character": len(typed)},
 		}, &list)
 		if err != nil {
@@ -245,12 +234,14 @@ type runResult struct {
 }
 
 func askParams(prompt string) map[string]any {
-	return map[string]any{"command": "agentls.ask", "arguments": []any{map[string]string{"prompt": prompt, "session": "demo"}}, "workDoneToken": "demo"}
+	params := lspclient.Command("agentls.ask", map[string]string{"prompt": prompt, "session": "demo"})
+	params["workDoneToken"] = "demo"
+	return params
 }
 
 func (s *demoStory) mention(ctx context.Context) error {
 	var r runResult
-	if err := s.client.call(ctx, "workspace/executeCommand", askParams("What is wrong here? "+demoMention), &r); err != nil {
+	if err := s.client.Call(ctx, "workspace/executeCommand", askParams("What is wrong here? "+demoMention), &r); err != nil {
 		return err
 	}
 	if len(r.Mentions) != 1 || r.Mentions[0].Status != "expanded" || !strings.Contains(r.Text, "counted twice") {
@@ -261,11 +252,11 @@ func (s *demoStory) mention(ctx context.Context) error {
 
 func (s *demoStory) approval(ctx context.Context) error {
 	var r runResult
-	before := s.client.mark()
-	if err := s.client.call(ctx, "workspace/executeCommand", askParams(`call read_file {"path": ".env"}`), &r); err != nil {
+	before := s.client.Mark()
+	if err := s.client.Call(ctx, "workspace/executeCommand", askParams(`call read_file {"path": ".env"}`), &r); err != nil {
 		return err
 	}
-	asked := s.client.await(ctx, before, "no question came", func(m message) bool { return m.Method == "window/showMessageRequest" })
+	asked := s.client.Await(ctx, before, "no question came", func(m lspclient.Message) bool { return m.Method == "window/showMessageRequest" })
 	if asked != nil {
 		return asked
 	}
@@ -276,19 +267,19 @@ func (s *demoStory) approval(ctx context.Context) error {
 }
 
 func (s *demoStory) notification(ctx context.Context) error {
-	before := s.client.mark()
+	before := s.client.Mark()
 	if err := os.WriteFile(filepath.Join(s.folder, "docs", "harvest.md"), []byte("# Harvest\n"), 0o600); err != nil {
 		return err
 	}
-	return s.client.await(ctx, before, "no message came", func(m message) bool {
+	return s.client.Await(ctx, before, "no message came", func(m lspclient.Message) bool {
 		return m.Method == "window/showMessage" && strings.Contains(string(m.Params), "harvest.md")
 	})
 }
 
 func (s *demoStory) cancel(ctx context.Context) error {
-	seen, before := 0, s.client.mark()
-	id, wait := s.client.start("workspace/executeCommand", askParams("Tell me slowly what you are. "+demoMention))
-	err := s.client.await(ctx, before, "the run does not begin", func(m message) bool {
+	seen, before := 0, s.client.Mark()
+	id, wait := s.client.Request("workspace/executeCommand", askParams("Tell me slowly what you are. "+demoMention))
+	err := s.client.Await(ctx, before, "the run does not begin", func(m lspclient.Message) bool {
 		if m.Method == "$/progress" && strings.Contains(string(m.Params), `"report"`) {
 			seen++
 		}
@@ -297,14 +288,14 @@ func (s *demoStory) cancel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.client.notify("$/cancelRequest", map[string]json.RawMessage{"id": id})
+	s.client.Notify("$/cancelRequest", map[string]json.RawMessage{"id": id})
 	const requestCancelled = -32800
-	cancelled, ok := errors.AsType[*wireError](wait(ctx, nil))
+	cancelled, ok := errors.AsType[*lspclient.Error](wait(ctx, nil))
 	if !ok || cancelled.Code != requestCancelled {
 		return fmt.Errorf("the run was not cancelled: %w", cancelled)
 	}
 	var r runResult
-	if err := s.client.call(ctx, "workspace/executeCommand", askParams("Are you still there?"), &r); err != nil {
+	if err := s.client.Call(ctx, "workspace/executeCommand", askParams("Are you still there?"), &r); err != nil {
 		return err
 	}
 	if r.Status != "completed" {
@@ -314,9 +305,9 @@ func (s *demoStory) cancel(ctx context.Context) error {
 }
 
 func (s *demoStory) shutdown(ctx context.Context) error {
-	if err := s.client.call(ctx, "shutdown", nil, nil); err != nil {
+	if err := s.client.Call(ctx, "shutdown", nil, nil); err != nil {
 		return err
 	}
-	s.client.notify("exit", nil)
+	s.client.Notify("exit", nil)
 	return nil
 }

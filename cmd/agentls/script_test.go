@@ -17,10 +17,6 @@ import (
 
 func TestMain(m *testing.M) {
 	mcptest.Main() // the test binary is also the fake MCP server
-	if reply, ok := os.LookupEnv(echoVariable); ok {
-		echo(os.Stdin, os.Stdout, reply)
-		return
-	}
 	testscript.Main(m, map[string]func(){"agentls": main})
 }
 
@@ -46,6 +42,12 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile},
 	})
+}
+
+// fakeServer is the configuration of one fake MCP server.
+func fakeServer(tb testing.TB, o mcptest.Options) map[string]any {
+	command, args, env := mcptest.Command(tb, o)
+	return map[string]any{"command": command, "args": args, "env": env}
 }
 
 // expandFile replaces $NAME in a file of the script.
