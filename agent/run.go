@@ -119,16 +119,29 @@ func (r *run) note(text, note string) {
 	r.s.add(Message{Role: Assistant, Text: note})
 }
 
+// What is left of a message that was part of what did not fit, in bytes.
+const (
+	keptText   = 2000
+	keptResult = 200
+)
+
 // shrink takes out of the history what made it too long, or the session could
-// never be used again: the resources of this run's prompt and the results of
-// its calls.
+// never be used again: the resources of this run's prompt, the results and
+// arguments of its calls, and most of a text that is long itself.
 func (r *run) shrink() {
 	r.s.history[r.prompt] = Message{Role: User, Text: r.t.words()}
-	for i := r.prompt + 1; i < len(r.s.history); i++ {
+	for i := r.prompt; i < len(r.s.history); i++ {
 		m := &r.s.history[i]
 		m.Images = nil
-		if m.Role == ToolRole && len(m.Text) > 200 {
-			m.Text = truncate(m.Text, 200)
+		kept := keptText
+		if m.Role == ToolRole {
+			kept = keptResult
+		}
+		m.Text = truncate(m.Text, kept)
+		for k, c := range m.ToolCalls {
+			if len(c.Arguments) > keptText {
+				m.ToolCalls[k].Arguments = "{}"
+			}
 		}
 	}
 }

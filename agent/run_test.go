@@ -83,24 +83,41 @@ func TestFailureKeepsTheHistoryValid(t *testing.T) {
 	}
 }
 
-// editor-code-assistant/eca#491: what did not fit is not sent for ever.
+// editor-code-assistant/eca#491: what did not fit is not sent for ever, be it a
+// resource, a result, the arguments of a call or the prompt itself.
 func TestContextOverflowDoesNotLockTheSession(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.servers.resources["fake"]["file://big.md"] = []mcp.Content{{Text: strings.Repeat("big ", 1000)}}
-		full := agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindContext, Message: "too long"}}
-		_, _, err := w.run(t.Context(), "see @fake:file://big.md", agenttest.Call(call("c", "mcp__fake__echo", `{"text":"`+strings.Repeat("x", 1000)+`"}`)), full)
-		if pe, ok := errors.AsType[*agent.ProviderError](err); !ok || pe.Kind != agent.KindContext {
-			t.Fatal(err)
-		}
-		_, llm := w.must("again")
-		n := 0
-		for _, m := range llm.Last().Messages[1:] {
-			n += len(m.Text)
-		}
-		if n > 1000 {
-			t.Errorf("%d bytes of history are left", n)
-		}
-		contains(t, llm.Last().Messages[1].Text, "see @fake:file://big.md")
-	})
+	full := agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindContext, Message: "too long"}}
+	long := strings.Repeat("long ", 2000)
+	for name, c := range map[string]struct {
+		prompt string
+		call   agent.ToolCall
+	}{
+		"resource":  {"see @fake:file://big.md", call("c", "mcp__fake__echo", `{"text":"x"}`)},
+		"result":    {"see it", call("c", "mcp__fake__echo", `{"text":"`+long[:1500]+`"}`)},
+		"arguments": {"see it", call("c", "mcp__fake__echo", `{"text":"`+long+`"}`)},
+		"prompt":    {"see it " + long, call("c", "mcp__fake__echo", `{"text":"x"}`)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.servers.resources["fake"]["file://big.md"] = []mcp.Content{{Text: long}}
+				_, _, err := w.run(t.Context(), c.prompt, agenttest.Call(c.call), full)
+				if pe, ok := errors.AsType[*agent.ProviderError](err); !ok || pe.Kind != agent.KindContext {
+					t.Fatal(err)
+				}
+				_, llm := w.must("again")
+				n := 0
+				for _, m := range llm.Last().Messages[1:] {
+					n += len(m.Text)
+					for _, c := range m.ToolCalls {
+						n += len(c.Arguments)
+					}
+				}
+				if n > 3000 {
+					t.Errorf("%d bytes of history are left", n)
+				}
+				contains(t, llm.Last().Messages[1].Text, c.prompt[:6])
+			})
+		})
+	}
 }
