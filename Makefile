@@ -7,7 +7,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
 
-.PHONY: help setup setup-editors build demo test test-editors lint fmt fuzz bench clean
+.PHONY: help setup setup-provider setup-editors build demo test test-editors lint fmt fuzz bench clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -18,6 +18,9 @@ setup: $(SERVERS)/node_modules/.installed ## install what the tests need (npm, n
 $(SERVERS)/node_modules/.installed: $(SERVERS)/package-lock.json
 	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund
 	touch $@
+
+setup-provider: ## install a real provider into an ignored folder (apt on a Debian, no root)
+	bash agent/openai/llamatest/install.sh
 
 setup-editors: ## install the real editors into an ignored folder (apt, as root)
 	bash editors/nvim/test/install.sh
@@ -30,6 +33,8 @@ demo: build ## show the main job on the embedded defaults: no key, no network
 
 test: setup ## run all tests with the race detector
 	go test -race -shuffle=on ./...
+	@[ -n "$$LLAMA_SERVER" ] || [ -x .deps/llama.cpp/llama-server ] || \
+	  echo "skipped: the tests with a real provider (TestLlama*); make setup-provider installs it"
 
 test-editors: build setup-editors ## drive the real editors
 	bash editors/nvim/test/run.sh

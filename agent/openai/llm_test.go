@@ -15,9 +15,13 @@ import (
 	"go.uber.org/goleak"
 
 	"agentls/agent"
+	"agentls/mcp/mcptest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	mcptest.Main() // the test binary is also the fake MCP server
+	goleak.VerifyTestMain(m)
+}
 
 // serve starts a provider on loopback and gives an LLM that talks to it, with
 // waits between tries short enough for a test.

@@ -1,0 +1,267 @@
+package openai
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/agent"
+	"agentls/agent/openai/llamatest"
+)
+
+// These talk to a real provider: llama.cpp's server on a model of our own.
+
+func llama(t testing.TB, s *llamatest.Server, change ...func(*Options)) *LLM {
+	t.Helper()
+	o := Options{BaseURL: s.BaseURL(), Model: llamatest.Alias}
+	for _, f := range change {
+		f(&o)
+	}
+	l, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.limits.wait = time.Millisecond
+	t.Cleanup(l.Close)
+	return l
+}
+
+// says is a request of one user message.
+func says(text string) agent.Request {
+	return agent.Request{Messages: []agent.Message{{Role: agent.System, Text: "You are a test."}, {Role: agent.User, Text: text}}}
+}
+
+func TestLlamaStreamsTextAndTellsUsage(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{}))
+	var deltas []string
+	resp, err := l.Complete(t.Context(), says("hello"), func(d agent.Delta) { deltas = append(deltas, d.Text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.Text != llamatest.Sentence || resp.FinishReason != "stop" {
+		t.Errorf("answer %q, finish reason %q", resp.Text, resp.FinishReason)
+	}
+	if len(deltas) < len(strings.Fields(llamatest.Sentence)) || strings.Join(deltas, "") != resp.Text {
+		t.Errorf("deltas %q", deltas)
+	}
+	u := resp.Usage
+	if u.PromptTokens < 20 || u.CompletionTokens < 7 || u.TotalTokens != u.PromptTokens+u.CompletionTokens {
+		t.Errorf("usage %+v", u)
+	}
+}
+
+// tools are of the shapes that the server's grammar has to take.
+func tools() []agent.ToolSpec {
+	return []agent.ToolSpec{
+		{Name: "read_file", Description: "Reads a file", Schema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}`)},
+		{Name: "zebra", Description: "Counts stripes", Schema: json.RawMessage(`{"type":"object","additionalProperties":false,
+			"properties":{"side":{"type":"string","enum":["left","right"]},"stripes":{"type":"integer","minimum":1,"maximum":9},"note":{"type":"string","maxLength":20}},
+			"required":["side","stripes"]}`)},
+	}
+}
+
+func TestLlamaCallsAToolAndReadsItsResult(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{}))
+	req := says("CALL it")
+	req.Tools = tools()
+	resp, err := l.Complete(t.Context(), req, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(resp.ToolCalls) != 1 || resp.FinishReason != "tool_calls" {
+		t.Fatalf("answer %+v", resp)
+	}
+	call := resp.ToolCalls[0]
+	var args struct {
+		Side    string
+		Stripes int
+	}
+	if err := json.Unmarshal([]byte(call.Arguments), &args); err != nil || call.Name != "zebra" || call.ID == "" {
+		t.Fatalf("call %+v: %v", call, err)
+	}
+	if args.Side != "left" && args.Side != "right" || args.Stripes < 1 {
+		t.Errorf("arguments %s are not of the schema", call.Arguments)
+	}
+	req.Messages = append(req.Messages, agent.Message{Role: agent.Assistant, ToolCalls: resp.ToolCalls},
+		agent.Message{Role: agent.ToolRole, ToolCallID: call.ID, Text: "7 stripes"})
+	resp, err = l.Complete(t.Context(), req, nil)
+	if err != nil || resp.Text != llamatest.Sentence || len(resp.ToolCalls) > 0 {
+		t.Errorf("answer to the result %+v: %v", resp, err)
+	}
+}
+
+// overflowWords are the server's own, with what was asked and what there is.
+var overflowWords = regexp.MustCompile(`\(400: .*?([0-9]+) tokens.*?([0-9]+) tokens`)
+
+// TestLlamaTellsAnOverflowWithBothNumbers: what a person needs to know when a
+// context is full (editor-code-assistant/eca#391).
+func TestLlamaTellsAnOverflowWithBothNumbers(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{Context: 2048}))
+	_, err := l.Complete(t.Context(), says(strings.Repeat("word ", 1000)), nil)
+	pe, ok := errors.AsType[*agent.ProviderError](err)
+	if !ok || pe.Kind != agent.KindContext || pe.Retryable {
+		t.Fatalf("error %#v", err)
+	}
+	m := overflowWords.FindStringSubmatch(pe.Message)
+	if m == nil || m[2] != "2048" {
+		t.Fatalf("the sentence lacks the numbers: %s", pe.Message)
+	}
+	if n, err := strconv.Atoi(m[1]); err != nil || n < 4000 {
+		t.Errorf("%s tokens were asked for", m[1])
+	}
+	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("the next answer: %q, %v", resp.Text, err)
+	}
+}
+
+// endless starts an answer without an end and returns once words of it came.
+func endless(ctx context.Context, t testing.TB, l *LLM) (ended <-chan error) {
+	t.Helper()
+	began, done := make(chan struct{}), make(chan error, 1)
+	go func() { // ends with ctx
+		n := 0
+		_, err := l.Complete(ctx, says("ENDLESS"), func(agent.Delta) {
+			if n++; n == 3 {
+				close(began)
+			}
+		})
+		done <- err
+	}()
+	select {
+	case <-began:
+	case err := <-done:
+		t.Fatalf("the answer ended: %v", err)
+	case <-time.After(llamatest.Deadline):
+		t.Fatal("no words came")
+	}
+	return done
+}
+
+// freed is ten times what a server needs to see that its client is gone.
+const freed = 2 * time.Second
+
+// TestLlamaCancelFreesTheSlot: a cancel closes the connection, and the server
+// stops (P14).
+func TestLlamaCancelFreesTheSlot(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{Slots: 1})
+	l := llama(t, s)
+	why := errors.New("enough")
+	for range 20 {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := endless(ctx, t, l)
+		s.AwaitBusy(t, 1)
+		cancel(why)
+		if err := <-ended; !errors.Is(err, why) {
+			t.Fatalf("the answer ended with %v", err)
+		}
+		if took := s.AwaitBusy(t, 0); took > freed {
+			t.Errorf("the slot was freed after %s", took)
+		}
+	}
+	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("the next answer: %q, %v", resp.Text, err)
+	}
+}
+
+// TestLlamaCancelBeforeTheFirstToken: a cancel does not wait for the server,
+// which reads a long prompt to its end (editor-code-assistant/eca#554).
+func TestLlamaCancelBeforeTheFirstToken(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{Slots: 1})
+	l := llama(t, s)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	why := errors.New("enough")
+	ended := make(chan error, 1)
+	go func() { // ends with ctx
+		resp, err := l.Complete(ctx, says(strings.Repeat("word ", 1500)), nil)
+		if resp.Text != "" {
+			err = fmt.Errorf("it said %q: %w", resp.Text, err)
+		}
+		ended <- err
+	}()
+	s.AwaitBusy(t, 1)
+	cancel(why)
+	if err := <-ended; err == nil || err.Error() != why.Error() {
+		t.Errorf("the answer ended with %v", err)
+	}
+	s.AwaitBusy(t, 0)
+	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("the next answer: %q, %v", resp.Text, err)
+	}
+}
+
+func TestLlamaTwoAnswersBesideEachOther(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{})
+	l := llama(t, s)
+	one, cancelOne := context.WithCancel(t.Context())
+	two, cancelTwo := context.WithCancel(t.Context())
+	defer cancelTwo()
+	endedOne, endedTwo := endless(one, t, l), endless(two, t, l)
+	s.AwaitBusy(t, 2)
+	cancelOne()
+	<-endedOne
+	s.AwaitBusy(t, 1) // the other's goes on
+	select {
+	case err := <-endedTwo:
+		t.Errorf("the other answer ended too: %v", err)
+	default:
+	}
+	cancelTwo()
+	<-endedTwo
+}
+
+// TestLlamaGibberish: split UTF-8, control characters and no end of its own.
+func TestLlamaGibberish(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{Model: llamatest.Gibberish, Context: 2048}), func(o *Options) {
+		o.ExtraBody = map[string]json.RawMessage{"max_tokens": json.RawMessage("700"), "seed": json.RawMessage("7"), "ignore_eos": json.RawMessage("true")}
+	})
+	var text strings.Builder
+	resp, err := l.Complete(t.Context(), says("hello"), func(d agent.Delta) { text.WriteString(d.Text) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.FinishReason != "length" || resp.Usage.CompletionTokens != 700 || resp.Text != text.String() || len(resp.ToolCalls) > 0 {
+		t.Errorf("finish reason %q, usage %+v, %d bytes of text and %d of deltas", resp.FinishReason, resp.Usage, len(resp.Text), text.Len())
+	}
+	if !strings.ContainsFunc(resp.Text, func(r rune) bool { return r < ' ' }) || !strings.ContainsRune(resp.Text, '\uFFFD') {
+		t.Errorf("this is no gibberish, so it proves nothing: %q", resp.Text)
+	}
+}
+
+func TestLlamaKilledInMidStream(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{})
+	l := llama(t, s)
+	ended := endless(t.Context(), t, l)
+	s.Kill()
+	pe, ok := errors.AsType[*agent.ProviderError](<-ended)
+	if !ok || pe.Kind != agent.KindNetwork || !pe.Retryable {
+		t.Fatalf("error %#v", pe)
+	}
+	_, err := l.Complete(t.Context(), says("hello"), nil)
+	pe, ok = errors.AsType[*agent.ProviderError](err)
+	if !ok || pe.Kind != agent.KindNetwork || !strings.Contains(pe.Message, "cannot reach") {
+		t.Errorf("the next answer: %v", err)
+	}
+}
+
+func TestLlamaListsItsModel(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{})
+	names, err := llama(t, s).Models(t.Context())
+	if err != nil || len(names) != 1 || names[0] != llamatest.Alias {
+		t.Errorf("models %q, %v", names, err)
+	}
+}
+
+// A server of one model answers under any name, and so the wrong one is only
+// seen in its list (see doctor).
+func TestLlamaAnswersUnderAnotherName(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{}), func(o *Options) { o.Model = "gpt-5" })
+	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("answer %q, %v", resp.Text, err)
+	}
+}

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/agent/openai/llamatest"
+	"agentls/lsp/lspclient"
+	"agentls/mcp/mcptest"
+)
+
+// llamaWorld is the built binary with a real provider and a fake MCP server.
+type llamaWorld struct {
+	t        *testing.T
+	provider *llamatest.Server
+	client   *lspclient.Client
+}
+
+func buildBinary(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "agentls")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", name, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return name
+}
+
+func newLlamaWorld(t *testing.T) *llamaWorld {
+	w := &llamaWorld{t: t, provider: llamatest.Start(t, llamatest.Options{})}
+	cmd := exec.Command(buildBinary(t))
+	cmd.Dir = t.TempDir()
+	cmd.Env = demoEnvironment(os.Environ(), t.TempDir())
+	var err error
+	if w.client, err = lspclient.Start(cmd, lspclient.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := w.client.Close(); err != nil {
+			t.Errorf("the server's end: %v", err)
+		}
+	})
+	err = w.client.Call(w.context(), "initialize", map[string]any{
+		"processId": os.Getpid(), "rootUri": "file://" + filepath.ToSlash(cmd.Dir),
+		"capabilities": map[string]any{"experimental": map[string]any{"agentls": map[string]any{"runEvents": true}}},
+		"initializationOptions": map[string]any{
+			"workspaceTrusted": true, "provider": "llama", "approval": map[string]string{"default": "allow"},
+			"providers": map[string]any{"llama": map[string]string{"baseURL": w.provider.BaseURL(), "model": llamatest.Alias}},
+			"mcpServers": map[string]any{"fake": fakeServer(t, mcptest.Options{Tools: []mcptest.Tool{{
+				Name: llamatest.Tool, Description: "Counts stripes", Answer: "seven stripes",
+			}}})},
+		},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.client.Notify("initialized", struct{}{})
+	return w
+}
+
+func (w *llamaWorld) context() context.Context {
+	ctx, cancel := context.WithTimeout(w.t.Context(), llamatest.Deadline)
+	w.t.Cleanup(cancel)
+	return ctx
+}
+
+func (w *llamaWorld) ask(prompt string) (r runResult) {
+	w.t.Helper()
+	if err := w.client.Execute(w.context(), "agentls.ask", map[string]string{"prompt": prompt, "session": "llama"}, &r); err != nil {
+		w.t.Fatalf("%s: %v", prompt, err)
+	}
+	if r.Status != "completed" || r.Text != llamatest.Sentence {
+		w.t.Errorf("%s: %+v", prompt, r)
+	}
+	return r
+}
+
+func textEvent(m lspclient.Message) bool {
+	var e struct{ Kind string }
+	return m.Method == "agentls/runEvent" && json.Unmarshal(m.Params, &e) == nil && e.Kind == "text"
+}
+
+// TestLlamaOverLSP drives the binary as an editor does: text in pieces, a tool
+// of an MCP server, a cancel that the provider sees (P14), an overflow, and the
+// session goes on after each.
+func TestLlamaOverLSP(t *testing.T) {
+	w := newLlamaWorld(t)
+	words := 0
+	before := w.client.Mark()
+	w.ask("hello")
+	if err := w.client.Await(w.context(), before, "the words do not come in pieces", func(m lspclient.Message) bool {
+		if textEvent(m) {
+			words++
+		}
+		return words > 2
+	}); err != nil {
+		t.Error(err)
+	}
+
+	r := w.ask("CALL it")
+	if len(r.ToolCalls) != 1 || r.ToolCalls[0].Tool != llamatest.Tool || r.ToolCalls[0].Status != "completed" {
+		t.Errorf("calls %+v", r.ToolCalls)
+	}
+
+	before = w.client.Mark()
+	id, wait := w.client.Request("workspace/executeCommand", lspclient.Command("agentls.ask", map[string]string{"prompt": "ENDLESS", "session": "llama"}))
+	if err := w.client.Await(w.context(), before, "the run does not begin", textEvent); err != nil {
+		t.Fatal(err)
+	}
+	w.provider.AwaitBusy(t, 1)
+	w.client.Notify("$/cancelRequest", map[string]json.RawMessage{"id": id})
+	if e, ok := errors.AsType[*lspclient.Error](wait(w.context(), nil)); !ok || e.Code != -32800 {
+		t.Errorf("the cancelled run: %v", e)
+	}
+	if took := w.provider.AwaitBusy(t, 0); took > 2*time.Second {
+		t.Errorf("the slot was freed after %s", took)
+	}
+	w.ask("hello")
+
+	_, wait = w.client.Request("workspace/executeCommand", lspclient.Command("agentls.ask", map[string]string{"prompt": strings.Repeat("word ", 10000), "session": "llama"}))
+	e, ok := errors.AsType[*lspclient.Error](wait(w.context(), nil))
+	if !ok || !strings.Contains(string(e.Data), `"kind":"context"`) || !strings.Contains(e.Message, "32768") {
+		t.Errorf("the overflow: %v", e)
+	}
+	w.ask("hello")
+}
+
+// TestLlamaDoctor: doctor asks the provider for its list of models.
+func TestLlamaDoctor(t *testing.T) {
+	provider := llamatest.Start(t, llamatest.Options{})
+	binary := buildBinary(t)
+	doctor := func(model string) (string, error) {
+		home := t.TempDir()
+		dir := filepath.Join(home, "config", "agentls")
+		data, err := json.Marshal(map[string]any{"providers": map[string]any{"llama": map[string]string{"baseURL": provider.BaseURL(), "model": model}}})
+		if err == nil {
+			err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "config.json"), data, 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), binary, "doctor")
+		cmd.Dir, cmd.Env = t.TempDir(), demoEnvironment(os.Environ(), home)
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	if out, err := doctor(llamatest.Alias); err != nil || !strings.Contains(out, "ok  provider llama: ") || !strings.Contains(out, "model "+llamatest.Alias) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out, err := doctor("gpt-5"); err == nil || !strings.Contains(out, `!!  provider llama: it does not list the model "gpt-5"; it offers `+llamatest.Alias) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	provider.Kill()
+	if out, err := doctor(llamatest.Alias); err == nil || !strings.Contains(out, "!!  provider llama: cannot reach") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
