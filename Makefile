@@ -12,11 +12,16 @@ SERVERS := mcp/mcptest/servers
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: $(SERVERS)/node_modules/.installed ## install what the tests need (npm, no root)
+setup: $(SERVERS)/node_modules/.installed $(SERVERS)/bin/.built ## install what the tests need (npm, go, no root)
 
 # npm writes node_modules first, so a mark of our own says that it is whole.
 $(SERVERS)/node_modules/.installed: $(SERVERS)/package-lock.json
 	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund
+	touch $@
+
+# A module of their own keeps what they need out of ours.
+$(SERVERS)/bin/.built: $(wildcard $(SERVERS)/gomod/go.* $(SERVERS)/gomod/*/*.go)
+	cd $(SERVERS)/gomod && GOWORK=off go build -trimpath -o ../bin/ tool ./...
 	touch $@
 
 setup-provider: ## install a real provider into an ignored folder (apt on a Debian, no root)
@@ -59,4 +64,4 @@ bench: ## run the benchmarks
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what was built and installed
-	rm -rf bin .deps $(SERVERS)/node_modules
+	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin

@@ -47,6 +47,8 @@ type HTTPOptions struct {
 	Retry     time.Duration // told to the client at the start of each stream; 0: not told
 	Polling   []string      // methods whose stream ends before the answer, to be resumed by GET (SEP-1699); with Replay
 	Duplicate bool          // each answer twice
+
+	LostStatus int // answered to a session that is not known; 0: 404, as it must be
 }
 
 // HTTPServer is a fake MCP server over HTTP in the test's process. It is

@@ -43,6 +43,15 @@ type dialed struct {
 
 func dial(t *testing.T, s *HTTPServer) dialed {
 	t.Helper()
+	d, err := dialURL(t, s.o.Mode, s.URL)
+	if err != nil {
+		t.Fatalf("%v; requests:\n%s", err, s.Transcript())
+	}
+	return d
+}
+
+func dialURL(t *testing.T, mode HTTPMode, url string) (dialed, error) {
+	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	carrier := &http.Transport{}
 	t.Cleanup(carrier.CloseIdleConnections)
@@ -50,14 +59,14 @@ func dial(t *testing.T, s *HTTPServer) dialed {
 	var tr transport.Interface
 	var err error
 	var options []client.ClientOption
-	switch s.o.Mode {
+	switch mode {
 	case SSE:
-		tr, err = transport.NewSSE(s.URL, transport.WithHTTPClient(hc), transport.WithSSELogger(quiet))
+		tr, err = transport.NewSSE(url, transport.WithHTTPClient(hc), transport.WithSSELogger(quiet))
 		options = append(options, client.WithLegacyProtocolOnly())
 	case Modern:
-		tr, err = transport.NewStreamableHTTP(s.URL, transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(quiet))
+		tr, err = transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(quiet))
 	default:
-		tr, err = transport.NewStreamableHTTP(s.URL, transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(quiet), transport.WithContinuousListening())
+		tr, err = transport.NewStreamableHTTP(url, transport.WithHTTPBasicClient(hc), transport.WithHTTPLogger(quiet), transport.WithContinuousListening())
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -66,12 +75,10 @@ func dial(t *testing.T, s *HTTPServer) dialed {
 	d.OnNotification(func(n mcp.JSONRPCNotification) { d.notes <- n })
 	t.Cleanup(func() { _ = d.Close() })
 	if err := d.Start(context.WithoutCancel(t.Context())); err != nil {
-		t.Fatal(err)
+		return d, err
 	}
-	if _, err := d.Initialize(t.Context(), mcp.InitializeRequest{}); err != nil {
-		t.Fatalf("%v; requests:\n%s", err, s.Transcript())
-	}
-	return d
+	_, err = d.Initialize(t.Context(), mcp.InitializeRequest{})
+	return d, err
 }
 
 func (d dialed) call(t *testing.T, tool string, args object, token any) (string, error) {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// RealServer returns how to start a server that others wrote, "everything" or
+// RealServer returns how to start a server on stdio that others wrote, "everything" or
 // "filesystem" of @modelcontextprotocol. It fails the test where `make setup`
 // was not run.
 func RealServer(tb testing.TB, name string) (command string, args []string) {
 	tb.Helper()
-	entry := filepath.Join(moduleRoot(tb), "mcp", "mcptest", "servers", "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
+	entry := filepath.Join(serversDir(tb), "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
 	if _, err := os.Stat(entry); err != nil {
 		tb.Fatalf("the server %q is not installed, run `make setup`: %v", name, err)
 	}
@@ -23,8 +23,8 @@ func RealServer(tb testing.TB, name string) (command string, args []string) {
 	return node, []string{entry}
 }
 
-// moduleRoot returns the folder of go.mod above the test's.
-func moduleRoot(tb testing.TB) string {
+// serversDir returns the folder in which `make setup` installs servers.
+func serversDir(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
@@ -32,7 +32,7 @@ func moduleRoot(tb testing.TB) string {
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return dir
+			return filepath.Join(dir, "mcp", "mcptest", "servers")
 		}
 		up := filepath.Dir(dir)
 		if up == dir {

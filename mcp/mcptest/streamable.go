@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -136,7 +137,7 @@ func (s *HTTPServer) session(w http.ResponseWriter, r *http.Request) *httpSessio
 	case id == "":
 		refuse(w, http.StatusBadRequest, -32000, "Bad Request: Mcp-Session-Id header is required")
 	case sess == nil:
-		refuse(w, http.StatusNotFound, -32001, "Session not found")
+		refuse(w, cmp.Or(s.o.LostStatus, http.StatusNotFound), -32001, "Session not found")
 	case version == "" && sess.version >= "2025-06-18":
 		refuse(w, http.StatusBadRequest, -32000, "Bad Request: MCP-Protocol-Version header is required")
 	case version != "" && version != sess.version:
