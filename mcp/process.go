@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"agentls/mcp/child"
 )
 
 const (
@@ -37,7 +38,7 @@ type processSpec struct {
 // reading, and none of that may hold a caller.
 type process struct {
 	cmd    *exec.Cmd
-	group  group
+	group  child.Group
 	reaper *reaper
 	in     *outbox
 	out    *io.PipeReader // messages only, for mcp-go
@@ -57,7 +58,7 @@ type process struct {
 }
 
 func startProcess(spec processSpec) (*process, error) {
-	path, err := lookCommand(spec.command, spec.env)
+	path, err := child.Look(spec.command, spec.env)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +89,7 @@ func startProcess(spec processSpec) (*process, error) {
 	}
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
-	if p.group, err = startGroup(cmd); err != nil {
+	if p.group, err = child.Start(cmd); err != nil {
 		closeAll(pipes[:]...)
 		return nil, fmt.Errorf("cannot start %s: %w", spec.command, err)
 	}
@@ -96,28 +97,6 @@ func startProcess(spec processSpec) (*process, error) {
 	p.reaper.add(p.group)
 	p.run(newFrames(p.stdout, maxFrame, spec.problem))
 	return p, nil
-}
-
-// lookCommand finds the program as the child's own PATH has it, and names the
-// PATH if it is not there: editors started from a desktop often have a short
-// one.
-func lookCommand(command string, env []string) (string, error) {
-	if command == "" {
-		return "", errors.New("no command is configured")
-	}
-	if strings.ContainsAny(command, `/\`) {
-		return command, nil
-	}
-	path := ""
-	for _, kv := range env {
-		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATH") {
-			path = value
-		}
-	}
-	if found := searchPath(command, path, env); found != "" {
-		return found, nil
-	}
-	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
 }
 
 func (p *process) run(f *frames) {
@@ -149,7 +128,7 @@ func (p *process) copyOut(f *frames) {
 func (p *process) wait() {
 	defer close(p.cleared)
 	p.err = p.cmd.Wait()
-	p.group.kill()
+	p.group.Kill()
 	p.reaper.remove(p.group)
 	close(p.exited)
 	grace, cancel := context.WithTimeout(context.Background(), drainGrace)
@@ -169,7 +148,7 @@ func (p *process) wait() {
 // giveUp ends a child that takes nothing in.
 func (p *process) giveUp() {
 	p.gaveUp.Store(true)
-	p.group.kill()
+	p.group.Kill()
 }
 
 // close ends the child: end of input, TERM to its group, KILL to its group.
@@ -181,14 +160,14 @@ func (p *process) close() {
 }
 
 func (p *process) end() {
-	defer p.group.release()
+	defer p.group.Release()
 	_ = p.in.Close()
 	_ = p.outEnd.Close() // mcp-go's reader ends; the rest of stdout is drained
 	if !p.waitExit(eofGrace) {
 		p.in.abort()
-		p.group.terminate()
+		p.group.Terminate()
 		if !p.waitExit(termGrace) {
-			p.group.kill()
+			p.group.Kill()
 		}
 	}
 	if p.waitExit(killGrace) {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agentls/mcp/child"
 )
 
 // reaper is a helper process that outlives a SIGKILL of this one: it is told
@@ -36,14 +38,14 @@ func newReaper(command, env []string, log *slog.Logger) *reaper {
 	return &reaper{command: command, env: env, log: log, groups: map[int]bool{}}
 }
 
-func (r *reaper) add(g group) {
-	if r == nil || g.id() == 0 {
+func (r *reaper) add(g child.Group) {
+	if r == nil || g.ID() == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.groups[g.id()] = true
-	if r.pipe != nil && r.say("+%d\n", g.id()) == nil {
+	r.groups[g.ID()] = true
+	if r.pipe != nil && r.say("+%d\n", g.ID()) == nil {
 		return
 	}
 	if err := r.start(); err != nil && !r.broken {
@@ -52,15 +54,15 @@ func (r *reaper) add(g group) {
 	}
 }
 
-func (r *reaper) remove(g group) {
-	if r == nil || g.id() == 0 {
+func (r *reaper) remove(g child.Group) {
+	if r == nil || g.ID() == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.groups, g.id())
+	delete(r.groups, g.ID())
 	if r.pipe != nil {
-		_ = r.say("-%d\n", g.id())
+		_ = r.say("-%d\n", g.ID())
 	}
 }
 
@@ -92,7 +94,7 @@ func (r *reaper) start() error {
 	cmd := exec.Command(r.command[0], r.command[1:]...) //nolint:noctx // it outlives us, and ends with its input
 	cmd.Env, cmd.Stdin = r.env, in
 	// Its own group: what is typed or sent to ours does not reach it.
-	if _, err := startGroup(cmd); err != nil {
+	if _, err := child.Start(cmd); err != nil {
 		_ = out.Close()
 		return err
 	}
@@ -144,6 +146,6 @@ func Reap(r io.Reader) {
 		}
 	}
 	for id := range live {
-		killGroup(id)
+		child.KillGroup(id)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agentls/mcp"
+	"agentls/mcp/child"
 )
 
 // expander replaces `${…}` in the fields of one server or provider. After the
@@ -164,20 +165,20 @@ func (x *expander) command(path, line string) string {
 	cmd := exec.CommandContext(ctx, shell, flag, line)
 	cmd.Env = x.l.source.Environ
 	cmd.WaitDelay = time.Second
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	run := func(context.Context, *exec.Cmd) error { return cmd.Run() }
 	if x.l.source.Alone {
-		alone(cmd)
+		run = child.Run
 	}
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
+	if err := run(ctx, cmd); err != nil {
 		why := strings.TrimSpace(stderr.String())
 		if ctx.Err() != nil {
 			why = fmt.Sprintf("no end after %s", commandTimeout)
 		}
 		return x.fail(path, "${cmd:…} failed: %v %s", err, why)
 	}
-	v := strings.TrimRight(string(out), "\r\n")
+	v := strings.TrimRight(stdout.String(), "\r\n")
 	x.l.secret(v)
 	return v
 }

@@ -10,11 +10,12 @@ import (
 // The arrows of ARCHITECTURE.md: what each package may import of ours.
 // cmd may import everything below it.
 var arrows = map[string]string{
-	"agentls/mcp":             "agentls/mcp/workspace",
-	"agentls/mcp/workspace":   "agentls/mcp/watch",
+	"agentls/mcp":             "agentls/mcp/child agentls/mcp/workspace",
+	"agentls/mcp/child":       "",
+	"agentls/mcp/workspace":   "agentls/mcp/child agentls/mcp/watch",
 	"agentls/mcp/watch":       "",
 	"agentls/agent":           "agentls/mcp agentls/mcp/workspace",
-	"agentls/agent/config":    "agentls/agent agentls/mcp agentls/mcp/watch",
+	"agentls/agent/config":    "agentls/agent agentls/mcp agentls/mcp/child agentls/mcp/watch",
 	"agentls/agent/openai":    "agentls/agent agentls/mcp",
 	"agentls/agent/offline":   "agentls/agent",
 	"agentls/lsp":             "agentls/agent agentls/agent/config agentls/mcp agentls/mcp/workspace",

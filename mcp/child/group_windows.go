@@ -1,4 +1,4 @@
-package mcp
+package child
 
 import (
 	"os"
@@ -10,16 +10,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object that ends all its processes when its last handle is
+// Group is a job object that ends all its processes when its last handle is
 // closed, which happens also when this process is killed: no reaper is needed.
-type group struct{ job windows.Handle }
+type Group struct{ job windows.Handle }
 
-// startGroup puts cmd into a job of its own, so that what it starts in turn
+// Start puts cmd into a job of its own, so that what it starts in turn
 // ends with it.
-func startGroup(cmd *exec.Cmd) (group, error) {
+func Start(cmd *exec.Cmd) (Group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
-		return group{}, err
+		return Group{}, err
 	}
 	info := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
@@ -30,7 +30,7 @@ func startGroup(cmd *exec.Cmd) (group, error) {
 	}
 	if err != nil {
 		_ = windows.CloseHandle(job)
-		return group{}, err
+		return Group{}, err
 	}
 	handle, err := windows.OpenProcess(windows.PROCESS_SET_QUOTA|windows.PROCESS_TERMINATE, false, uint32(cmd.Process.Pid))
 	if err == nil {
@@ -41,18 +41,19 @@ func startGroup(cmd *exec.Cmd) (group, error) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		_ = windows.CloseHandle(job)
-		return group{}, err
+		return Group{}, err
 	}
-	return group{job: job}, nil
+	return Group{job: job}, nil
 }
 
-// terminate has no gentle form on Windows.
-func (g group) terminate() { g.kill() }
+// Terminate has no gentle form on Windows.
+func (g Group) Terminate() { g.Kill() }
 
-func (g group) kill() { _ = windows.TerminateJobObject(g.job, 1) }
+// Kill ends all of the group.
+func (g Group) Kill() { _ = windows.TerminateJobObject(g.job, 1) }
 
-// id is 0: the job ends with our handle, a reaper has nothing to do.
-func (g group) id() int { return 0 }
+// ID is 0: the job ends with our handle, another process has nothing to do.
+func (g Group) ID() int { return 0 }
 
 // searchPath finds command in path with one of the extensions of PATHEXT.
 func searchPath(command, path string, env []string) string {
@@ -80,6 +81,8 @@ func searchPath(command, path string, env []string) string {
 	return ""
 }
 
-func killGroup(int) {}
+// KillGroup does nothing here.
+func KillGroup(int) {}
 
-func (g group) release() { _ = windows.CloseHandle(g.job) }
+// Release closes the job, which ends what is left in it.
+func (g Group) Release() { _ = windows.CloseHandle(g.job) }

@@ -1,0 +1,60 @@
+// Package child starts programs as groups that end as a whole, so that nothing
+// a program starts in turn is left behind.
+package child
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// Look finds a program as the child's own PATH has it, and names the
+// PATH if it is not there: editors started from a desktop often have a short
+// one.
+func Look(command string, env []string) (string, error) {
+	if command == "" {
+		return "", errors.New("no command is configured")
+	}
+	if strings.ContainsAny(command, `/\`) {
+		return command, nil
+	}
+	path := ""
+	for _, kv := range env {
+		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATH") {
+			path = value
+		}
+	}
+	if found := searchPath(command, path, env); found != "" {
+		return found, nil
+	}
+	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
+}
+
+// outputGrace is how long the output of an ended program may still come.
+const outputGrace = time.Second
+
+// Run starts a program, made by [exec.CommandContext] with ctx, as a group and
+// waits for it. Whatever is left of the group then is killed; when ctx ends all
+// of it is, and the error is ctx's cause.
+func Run(ctx context.Context, cmd *exec.Cmd) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	cmd.WaitDelay = outputGrace
+	g, err := Start(cmd)
+	if err != nil {
+		return err
+	}
+	defer g.Release()
+	stop := context.AfterFunc(ctx, g.Kill)
+	defer stop()
+	err = cmd.Wait()
+	g.Kill()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
