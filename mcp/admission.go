@@ -112,8 +112,6 @@ func (m *Manager) launch(s *session, stored map[string]string) {
 		s.set(StatusDisabled, "", true)
 	case s.cfg.Err != "":
 		m.refuse(s, s.cfg.Err)
-	case s.cfg.Type == "http" || s.cfg.Type == "sse":
-		m.refuse(s, fmt.Sprintf("remote servers (type %q) are not supported in this version yet", s.cfg.Type))
 	default:
 		s.start(m.ctx, &m.wg, s.after)
 	}

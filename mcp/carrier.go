@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 )
@@ -17,13 +16,30 @@ type carrier struct {
 	room      func(context.Context) error // waits until a request can be queued
 	close     func()                      // ends it and waits for it
 	live      bool                        // reads cost nothing: bodies are never taken from the cache
+	peer      *peer                       // what HTTP knows of the other end; nil: it is not HTTP
+}
+
+// way is how a server is spoken to.
+type way struct {
+	modern bool // the protocol since 2026-07-28
+	sse    bool // over the transport HTTP+SSE of 2024-11-05
+}
+
+// carryLocal makes a carry of one that knows one way only.
+func carryLocal(start func() (carrier, error)) func(way) (carrier, error) {
+	return func(way) (carrier, error) { return start() }
+}
+
+// carryConfigured starts what the configuration names.
+func (s *session) carryConfigured(w way) (carrier, error) {
+	if s.cfg.remote() {
+		return s.carryRemote(w)
+	}
+	return s.carryProcess()
 }
 
 // carryProcess starts the session's command as a child.
 func (s *session) carryProcess() (carrier, error) {
-	if t := s.cfg.Type; t != "" && t != "stdio" {
-		return carrier{}, fmt.Errorf("remote servers (type %q) are not supported in this version yet", t)
-	}
 	dir := s.cfg.Cwd
 	if dir == "" {
 		dir = s.cfg.Folder
@@ -33,4 +49,25 @@ func (s *session) carryProcess() (carrier, error) {
 		return carrier{}, err
 	}
 	return carrier{transport: transport.NewIO(p.out, p.in, nil), lost: p.ended, reason: p.reason, words: p.words, room: p.in.waitRoom, close: p.close}, nil
+}
+
+// carryRemote makes what a connection over HTTP runs on. Nothing is sent yet.
+func (s *session) carryRemote(w way) (carrier, error) {
+	r, err := newAddress(s.cfg, s.http, s.problem)
+	if err != nil {
+		return carrier{}, err
+	}
+	p := newPeer(r, s.log.With("server", s.cfg.Name), s.problem)
+	c := carrier{
+		lost: p.lost, reason: p.reason, words: func() string { return "" },
+		room: func(context.Context) error { return nil }, peer: p,
+	}
+	if w.sse {
+		t := newSSE(p)
+		c.transport, c.close = t, t.shut
+	} else {
+		t := newStreamable(p, s.timing.backoff)
+		c.transport, c.close = t, t.shut
+	}
+	return c, nil
 }

@@ -13,7 +13,7 @@ type ServerConfig struct {
 	Source   string // "user", "editor", or the project file's path
 	Project  bool   // from a project file: starts only when trusted
 	Folder   string // the workspace folder it came with, absolute; may be empty
-	Type     string // "stdio", "http" or "sse"
+	Type     string // "stdio", "http" or "sse"; empty: "http" with a URL, else "stdio"
 	Command  string
 	Args     []string
 	Env      map[string]string
@@ -46,6 +46,11 @@ type ServerConfig struct {
 	// Err says why the server cannot start as configured (an unset variable,
 	// naming the field); such a server is listed as failed.
 	Err string
+}
+
+// remote reports whether the server is spoken to over HTTP.
+func (c ServerConfig) remote() bool {
+	return c.Type != "stdio" && (c.Type != "" || c.Command == "" && c.URL != "")
 }
 
 // Definition is what a server's configuration says, unexpanded: what trust is

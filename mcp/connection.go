@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -28,12 +29,16 @@ type connection struct {
 	subs     subscriptions
 	timeout  time.Duration // of one request
 	problem  func(text string)
-	gap      func() // told when updates may have been missed
+	gap      func() // told when updates of resources may have been missed
+	missed   func() // told when any notification may have been missed
 	redact   func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
 	listen chan struct{} // capacity 1: the filter of subscriptions/listen changed
+	deaf   atomic.Bool   // since 2026-07-28: nothing is notified for now
+	// renewed: notifications were missed before the listening that is begun.
+	renewed atomic.Bool
 
 	mu     sync.Mutex
 	closed bool
@@ -77,6 +82,9 @@ func (c *connection) hello(ctx context.Context, name, version string) error {
 			err = fmt.Errorf("%w: %w", errNoFallback, probe)
 		}
 		err = c.failure(ctx, err)
+		if c.peer != nil && errors.Is(err, errLost) {
+			return c.peer.why() // it was never there
+		}
 		if errors.Is(err, mcpgo.ErrMethodNotFound) {
 			err = fmt.Errorf("it answered the start with an error, so it may be no MCP server: %w", err)
 		}
@@ -108,12 +116,28 @@ func (c *connection) failure(ctx context.Context, err error) error {
 	if errors.Is(err, transport.ErrTransportClosed) {
 		return c.lossError()
 	}
-	return err
+	if e, ok := errors.AsType[*transport.Error](err); ok && c.peer != nil {
+		err = e.Err
+	}
+	return &toldError{c.redact(err.Error()), err}
 }
 
 func (c *connection) lossError() error {
-	return fmt.Errorf("%w: %s", errLost, c.redact(c.reason()))
+	err := errLost
+	if c.peer != nil {
+		err = fmt.Errorf("%w: %w", errLost, c.peer.why())
+	}
+	return &toldError{errLost.Error() + ": " + c.redact(c.reason()), err}
 }
+
+// toldError is an error in other words.
+type toldError struct {
+	text string
+	error
+}
+
+func (e *toldError) Error() string { return e.text }
+func (e *toldError) Unwrap() error { return e.error }
 
 // timeoutError is the cause of a context whose server did not answer in time.
 type timeoutError struct {

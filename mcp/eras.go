@@ -13,26 +13,26 @@ import (
 // first.
 const ProtocolVersions = "2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05"
 
-// eras remembers, as long as we run, which servers speak only the protocol of
-// 2026-07-28 and later.
+// eras remembers, as long as we run, which servers are not spoken to in the
+// way that is tried first.
 type eras struct {
-	mu     sync.Mutex
-	modern map[string]bool // by fingerprint
+	mu   sync.Mutex
+	ways map[string]way // by fingerprint
 }
 
-func (e *eras) get(c ServerConfig) bool {
+func (e *eras) get(c ServerConfig) way {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.modern[eraKey(c)]
+	return e.ways[eraKey(c)]
 }
 
-func (e *eras) set(c ServerConfig, modern bool) {
+func (e *eras) set(c ServerConfig, w way) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.modern == nil {
-		e.modern = map[string]bool{}
+	if e.ways == nil {
+		e.ways = map[string]way{}
 	}
-	e.modern[eraKey(c)] = modern
+	e.ways[eraKey(c)] = w
 }
 
 func eraKey(c ServerConfig) string {
@@ -48,60 +48,83 @@ type noStartError struct{ error }
 
 func (e *noStartError) Unwrap() error { return e.error }
 
-// settled reports whether another era cannot help.
+// settled reports whether another way cannot help.
 func settled(ctx context.Context, err error) bool {
 	_, noStart := errors.AsType[*noStartError](err)
-	return err == nil || noStart || ctx.Err() != nil
+	_, unreachable := errors.AsType[*unreachableError](err)
+	_, login := errors.AsType[*loginError](err)
+	_, redirect := errors.AsType[*redirectError](err)
+	return err == nil || noStart || unreachable || login || redirect || ctx.Err() != nil
 }
 
-// connect starts the server and finds the era that it speaks (CONTRACT §9):
+// connect starts the server and finds the way to speak to it (CONTRACT §9):
 // legacy first, which keeps subscribe, ping and roots; after an error or an
-// exit once more as modern, on a new child.
+// exit once more as modern, on a new child or connection. A remote server that
+// answers initialize with a plain 4xx may be one of 2024-11-05.
 func (s *session) connect(ctx context.Context) (*connection, error) {
-	switch s.cfg.Protocol {
-	case "legacy":
-		return s.dial(ctx, false)
-	case "modern":
-		return s.dial(ctx, true)
+	var legacy way
+	switch {
+	case s.cfg.Type == "sse" && s.cfg.Protocol == "modern":
+		return nil, &noStartError{errors.New(`"protocol": "modern" and "type": "sse" exclude each other`)}
+	case s.cfg.Type == "sse":
+		return s.dial(ctx, way{sse: true})
+	case s.cfg.Protocol == "modern":
+		return s.dial(ctx, way{modern: true})
 	}
-	var tried error
-	if s.eras.get(s.cfg) {
-		c, err := s.dial(ctx, true)
+	remembered := s.eras.get(s.cfg)
+	if remembered != legacy {
+		c, err := s.dial(ctx, remembered)
 		if settled(ctx, err) {
 			return c, err
 		}
-		s.eras.set(s.cfg, false)
-		tried = err
+		s.eras.set(s.cfg, legacy)
 	}
-	c, err := s.dial(ctx, false)
-	if tried != nil || settled(ctx, err) {
+	c, err := s.dial(ctx, legacy)
+	if settled(ctx, err) {
 		return c, err
 	}
-	c, modernErr := s.dial(ctx, true)
-	if modernErr != nil {
-		if ctx.Err() != nil {
-			return nil, modernErr
+	for _, other := range s.otherWays(err) {
+		if other == remembered {
+			continue
 		}
-		return nil, err // what it said first says most
+		c, otherErr := s.dial(ctx, other)
+		switch {
+		case otherErr == nil:
+			s.eras.set(s.cfg, other)
+			return c, nil
+		case ctx.Err() != nil:
+			return nil, otherErr
+		}
 	}
-	s.eras.set(s.cfg, true)
-	return c, nil
+	return nil, err // what it said first says most
+}
+
+// otherWays returns what to try when initialize gave err.
+func (s *session) otherWays(err error) (ways []way) {
+	e, ok := errors.AsType[*statusError](err)
+	if s.cfg.remote() && ok && e.status >= 400 && e.status < 500 {
+		ways = append(ways, way{sse: true})
+	}
+	if s.cfg.Protocol != "legacy" {
+		ways = append(ways, way{modern: true})
+	}
+	return ways
 }
 
 // dial starts what a connection runs on and says hello in one era.
-func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
-	under, err := s.carry()
+func (s *session) dial(ctx context.Context, w way) (*connection, error) {
+	under, err := s.carry(w)
 	if err != nil {
 		return nil, &noStartError{err}
 	}
 	c := &connection{
-		carrier: under, modern: modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
+		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
 		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1),
 	}
 	s.dialed = c
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end
 	c.link = &link{
-		Interface: under.transport, modern: modern, room: under.room, panics: s.panicked,
+		Interface: under.transport, modern: w.modern, room: under.room, panics: s.panicked, problem: s.problem,
 		notify: func(n mcpgo.JSONRPCNotification) { s.notified(c, n) },
 		close: func() error {
 			err := under.transport.Close()
@@ -109,19 +132,26 @@ func (s *session) dial(ctx context.Context, modern bool) (*connection, error) {
 			return err
 		},
 	}
-	roots := struct {
-		ListChanged bool `json:"listChanged,omitempty"`
-	}{}
-	options := []client.ClientOption{client.WithRootsHandler(rootsHandler{s.state}), client.WithClientCapabilities(mcpgo.ClientCapabilities{Roots: &roots})}
-	if modern {
-		options = append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
-	} else {
-		options = append(options, client.WithLegacyProtocolOnly())
+	c.missed = func() { s.missed(c) }
+	c.deaf.Store(w.modern)
+	if p := under.peer; p != nil {
+		p.unheard, p.missed = c.gap, c.missed
 	}
-	c.client = client.NewClient(c.link, options...)
+	c.client = client.NewClient(c.link.forClient(), s.clientOptions(w)...)
 	if err := c.hello(ctx, s.name, s.version); err != nil {
 		c.end(errStopped)
 		return nil, err
 	}
 	return c, nil
+}
+
+func (s *session) clientOptions(w way) []client.ClientOption {
+	roots := struct {
+		ListChanged bool `json:"listChanged,omitempty"`
+	}{}
+	options := []client.ClientOption{client.WithRootsHandler(rootsHandler{s.state}), client.WithClientCapabilities(mcpgo.ClientCapabilities{Roots: &roots})}
+	if w.modern {
+		return append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
+	}
+	return append(options, client.WithLegacyProtocolOnly())
 }

@@ -29,6 +29,7 @@ func fast() timing {
 	t.backoff, t.backoffMax = 20*time.Millisecond, 100*time.Millisecond
 	t.debounce, t.debounceMax = 50*time.Millisecond, 300*time.Millisecond
 	t.question, t.acknowledge = 500*time.Millisecond, 500*time.Millisecond
+	t.pong = time.Second
 	return t
 }
 
@@ -73,6 +74,26 @@ func fakeConfig(t testing.TB, name string, o mcptest.Options) ServerConfig {
 	return ServerConfig{
 		Name: name, Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Fingerprint: "fp-" + name,
 		Timeout: 20 * time.Second, StartupTimeout: 20 * time.Second,
+	}
+}
+
+// remote returns a house with one server, over HTTP, that has started.
+func remote(t testing.TB, o mcptest.HTTPOptions) (*house, *mcptest.HTTPServer) {
+	t.Helper()
+	srv := mcptest.ServeHTTP(t, o)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	return h, srv
+}
+
+func remoteConfig(name, url string) ServerConfig {
+	kind := "http"
+	if strings.HasSuffix(url, "/sse") {
+		kind = "sse"
+	}
+	return ServerConfig{
+		Name: name, Source: "user", Type: kind, URL: url, Fingerprint: "fp-" + name, Timeout: 20 * time.Second, StartupTimeout: 20 * time.Second,
 	}
 }
 

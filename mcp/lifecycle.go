@@ -30,7 +30,7 @@ func (s *session) run(ctx context.Context) {
 			s.unpoke(s.again)
 			tries = 0
 			continue
-		case err != nil && tries == 0:
+		case err != nil && (tries == 0 || wantsLogin(err)):
 			s.fail(err)
 		case tries >= s.timing.tries:
 			if err == nil {
@@ -80,8 +80,11 @@ func (s *session) await(ctx context.Context, d time.Duration) (asked bool) {
 // fail leaves the server until its next use.
 func (s *session) fail(err error) {
 	s.unpoke(s.wake) // a use of before must not start it again
-	text := s.secrets.Redact(err.Error())
-	s.update(func() { s.status, s.err, s.mourned = StatusFailed, text, true })
+	text, status := s.secrets.Redact(err.Error()), StatusFailed
+	if wantsLogin(err) {
+		status = StatusNeedsLogin
+	}
+	s.update(func() { s.status, s.err, s.mourned = status, text, true })
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventFailed, Err: text})
 }
 
@@ -104,14 +107,7 @@ func (s *session) startUp(ctx context.Context) (*connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.modern {
-		heard := make(chan struct{})
-		c.spawn(func() { c.keepListening(s.timing.acknowledge, heard) }) //nolint:contextcheck // it ends with the connection
-		select {
-		case <-heard:
-		case <-ctx.Done():
-		}
-	}
+	s.listen(ctx, c)
 	tools, err := s.askTools(ctx, c)
 	if err != nil {
 		c.end(errStopped)
@@ -119,6 +115,33 @@ func (s *session) startUp(ctx context.Context) (*connection, error) {
 	}
 	s.ready(c, tools)
 	return c, nil
+}
+
+// listen waits until the server's notifications come, or will not: what is
+// listed before that can change unseen.
+func (s *session) listen(ctx context.Context, c *connection) {
+	var heard <-chan struct{}
+	var late <-chan time.Time
+	if p := c.peer; p != nil {
+		c.spawn(func() { c.watch(s.timing.ping, s.timing.pong) }) //nolint:contextcheck // it ends with the connection
+		timer := time.NewTimer(s.timing.acknowledge)
+		defer timer.Stop()
+		heard, late = p.heard, timer.C
+	}
+	if c.modern {
+		first := make(chan struct{})
+		c.spawn(func() { c.keepListening(s.timing.acknowledge, s.timing.backoff, first) }) //nolint:contextcheck // likewise
+		heard, late = first, nil
+	}
+	if heard == nil {
+		return
+	}
+	select {
+	case <-heard:
+	case <-late:
+	case <-c.lost:
+	case <-ctx.Done():
+	}
 }
 
 // askTools fetches the tools; what goes wrong on the server's side leaves it

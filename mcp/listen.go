@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -20,105 +21,137 @@ func (c *connection) relisten() {
 	}
 }
 
+// unheard reports whether notifications do not come for now, so that what they
+// would keep fresh has to be asked for.
+func (c *connection) unheard() bool { return c.deaf.Load() || c.peer != nil && c.peer.deaf.Load() }
+
 // keepListening holds subscriptions/listen open until the connection ends:
 // since 2026-07-28 nothing is notified without it. It closes heard when the
 // first one is acknowledged, or will not be: what is listed before that can
-// change unseen.
-func (c *connection) keepListening(ackTimeout time.Duration, heard chan<- struct{}) {
-	delay := &backoff.ExponentialBackOff{InitialInterval: time.Second, Multiplier: 2, MaxInterval: time.Minute}
+// change unseen. A new filter needs a new one, which is open before the old
+// one ends.
+func (c *connection) keepListening(ackTimeout, backOff time.Duration, heard chan<- struct{}) {
+	delay := &backoff.ExponentialBackOff{InitialInterval: backOff, Multiplier: 2, MaxInterval: time.Minute}
 	delay.Reset()
-	for first := true; c.ctx.Err() == nil; first = false {
-		again, err := c.listenOnce(ackTimeout, func() {
-			if first {
-				close(heard)
-				return
+	hear := sync.OnceFunc(func() { close(heard) })
+	var open *listening
+	for c.ctx.Err() == nil {
+		next := c.startListening()
+		err := c.awaitAck(next, ackTimeout)
+		open.stop()
+		hear()
+		if err == nil {
+			open = next
+			if err = c.follow(open); err == nil {
+				delay.Reset()
+				continue
 			}
-			delay.Reset()
-		})
-		switch {
-		case again:
-			continue
-		case c.ctx.Err() != nil:
-			return
-		case isCode(err, codeMethodNotFound):
-			c.problem("the server has no subscriptions/listen: changes are not noticed")
-			return
 		}
-		// The stream ended: what changes until it is open again is not told.
-		select {
-		case <-time.After(delay.NextBackOff()):
-		case <-c.ctx.Done():
+		next.stop()
+		open = nil
+		// What changes until it is open again is not told.
+		c.deaf.Store(true)
+		c.subs.activate(true)
+		c.gap()
+		if isCode(err, codeMethodNotFound) {
+			c.problem("the server has no subscriptions/listen: its lists are asked for at each use")
 			return
 		}
-		for k := range listKinds {
-			c.inbox.mark(k, time.Now())
+		if c.peer != nil {
+			c.peer.suspect()
 		}
+		if sleep(c.ctx, delay.NextBackOff()) != nil {
+			return
+		}
+		c.renewed.Store(true)
+	}
+	open.stop()
+}
+
+// listening is one subscriptions/listen under way.
+type listening struct {
+	uris   []string // whose updates it asks for
+	ack    <-chan struct{}
+	ended  chan error
+	cancel context.CancelCauseFunc
+	done   bool // ended was read
+}
+
+// stop ends it and waits for that; nil has nothing to end.
+func (l *listening) stop() {
+	if l == nil {
+		return
+	}
+	l.cancel(nil)
+	if !l.done {
+		<-l.ended
+		l.done = true
 	}
 }
 
-// listenOnce holds one stream open. It calls heard once, when the server
-// acknowledged or will not; again: the wanted URIs changed.
-func (c *connection) listenOnce(ackTimeout time.Duration, heard func()) (again bool, err error) {
+func (c *connection) startListening() *listening {
 	filter := mcpgo.SubscriptionFilter{ToolsListChanged: c.caps.tools, PromptsListChanged: c.caps.prompts, ResourcesListChanged: c.caps.resources}
 	if c.caps.subscribe {
 		filter.ResourceSubscriptions = c.subs.all()
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	ack := c.expectAck()
-	ended := make(chan error, 1)
-	go func() { // ends with ctx; awaited below
-		ex := &exchange{}
+	l := &listening{uris: filter.ResourceSubscriptions, ack: c.expectAck(), ended: make(chan error, 1), cancel: cancel}
+	go func() { // ends with ctx; stop waits for it
+		// mcp-go ends the one before when it begins one: here ctx alone does.
+		ex := &exchange{life: ctx}
 		_, err := c.askWithin(ctx, ex, guarded(func(ctx context.Context) error { return c.client.Listen(ctx, filter) }))
-		ended <- err
+		l.ended <- err
 	}()
-	stop := func() {
-		cancel(nil)
-		<-ended
-	}
+	return l
+}
+
+// awaitAck waits until the server acknowledged it, or will not; an error says
+// that it ended.
+func (c *connection) awaitAck(l *listening, timeout time.Duration) error {
+	timer := time.NewTimer(timeout)
+	defer timer.Stop()
 	select {
-	case <-ack:
-		c.subs.activate(true, filter.ResourceSubscriptions...)
-		ack = nil
-	case <-time.After(ackTimeout):
+	case <-l.ack:
+		c.acknowledge(l)
+	case <-timer.C:
 		c.problem("the server did not acknowledge subscriptions/listen: changes may go unnoticed")
-	case err := <-ended:
-		cancel(nil)
-		heard()
-		return false, err
+	case err := <-l.ended:
+		return l.over(err)
 	}
-	heard()
-	for {
-		select {
-		case <-ack: // late, but from now on it counts
-			c.subs.activate(true, filter.ResourceSubscriptions...)
-			ack = nil
-		case <-c.listen:
-			c.unheard()
-			select { // more of them may come
-			case <-time.After(relistenDelay):
-			case <-ctx.Done():
-			}
-			stop()
-			return true, nil
-		case err := <-ended:
-			cancel(nil)
-			c.unheard()
-			if err == nil {
-				err = errors.New("the server closed subscriptions/listen")
-			}
-			return false, err
-		case <-ctx.Done():
-			stop()
-			return false, context.Cause(ctx)
-		}
+	return nil
+}
+
+// acknowledge notes that from now on it counts.
+func (c *connection) acknowledge(l *listening) {
+	l.ack = nil
+	c.subs.activate(true, l.uris...)
+	c.deaf.Store(false)
+	if c.renewed.Swap(false) {
+		c.missed()
 	}
 }
 
-// unheard notes that updates are not told for a while: no body is known to be
-// fresh.
-func (c *connection) unheard() {
-	c.subs.activate(true)
-	c.gap()
+// over notes the end, which is always an error here.
+func (l *listening) over(err error) error {
+	l.done = true
+	if err == nil {
+		err = errors.New("the server closed subscriptions/listen")
+	}
+	return err
+}
+
+// follow waits until the wanted URIs changed, or it ended with an error.
+func (c *connection) follow(l *listening) error {
+	for {
+		select {
+		case <-l.ack: // late
+			c.acknowledge(l)
+		case <-c.listen:
+			return sleep(c.ctx, relistenDelay) // more of them may come
+		case err := <-l.ended:
+			return l.over(err)
+		}
+	}
 }
 
 func (c *connection) expectAck() <-chan struct{} {

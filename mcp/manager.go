@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -37,7 +38,10 @@ type Options struct {
 	Environ []string
 	// Reaper is the command line that ends our children when this process is
 	// killed; empty: none.
-	Reaper  []string
+	Reaper []string
+	// HTTP is cloned for the connections to remote servers: its proxy and its
+	// certificates count. Nil: neither.
+	HTTP    *http.Transport
 	Secrets *Secrets
 	Log     *slog.Logger
 }
@@ -80,14 +84,14 @@ func newManager(o Options, t timing) *Manager {
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
-		timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
+		http: cloneTransport(o.HTTP), timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)
 	m.wg.Go(func() { m.events.run(m.ctx) }) // ends by Close
 	if o.State != nil {
 		s := newSession(&m.hub, ServerConfig{Name: workspaceName, Source: "built in", Protocol: "legacy"})
-		s.carry = s.carryWorkspace
+		s.carry = carryLocal(s.carryWorkspace)
 		s.trusted.Store(true)
 		m.sessions[workspaceName] = s
 		m.reorder()
@@ -108,6 +112,7 @@ func (m *Manager) end() {
 	m.cancel(errStopped)
 	m.requests.close()
 	m.wg.Wait()
+	m.http.CloseIdleConnections()
 	m.reaper.close()
 }
 

@@ -117,13 +117,11 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 	f := n.Params.AdditionalFields
 	switch n.Method {
 	case mcpgo.MethodNotificationToolsListChanged:
-		c.inbox.mark(listTools, time.Now())
+		s.listChanged(c, listTools)
 	case mcpgo.MethodNotificationResourcesListChanged:
-		s.cache.staleList()
-		c.inbox.mark(listResources, time.Now())
+		s.listChanged(c, listResources)
 	case mcpgo.MethodNotificationPromptsListChanged:
-		s.update(func() { s.promptsOld = true })
-		c.inbox.mark(listPrompts, time.Now())
+		s.listChanged(c, listPrompts)
 	case mcpgo.MethodNotificationResourceUpdated:
 		if uri, ok := f["uri"].(string); ok && uri != "" {
 			s.cache.staleURI(uri)
@@ -135,6 +133,25 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 		c.progress.deliver(f)
 	case mcpgo.MethodNotificationSubscriptionsAcknowledged:
 		c.acknowledged()
+	}
+}
+
+// listChanged marks a list stale, and asks for it to be fetched.
+func (s *session) listChanged(c *connection, k listKind) {
+	switch k {
+	case listResources:
+		s.cache.staleList()
+	case listPrompts:
+		s.update(func() { s.promptsOld = true })
+	}
+	c.inbox.mark(k, time.Now())
+}
+
+// missed takes every list for changed: notifications did not come for a while.
+func (s *session) missed(c *connection) {
+	c.gap()
+	for k := range listKinds {
+		s.listChanged(c, k)
 	}
 }
 

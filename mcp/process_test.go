@@ -216,8 +216,8 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	check("has no start", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}'; done`}}, "answered the start with an error", "what?")
 	check("echoes", ServerConfig{Command: "cat"}, "may be no MCP server")
 	check("configuration", ServerConfig{Command: "cat", Err: "env.TOKEN: variable TOKEN is not set"}, "env.TOKEN")
-	check("remote", ServerConfig{Type: "http", URL: "https://example.com/mcp"}, "http", "not supported")
-	check("remote events", ServerConfig{Type: "sse", URL: "https://example.com/mcp"}, "sse", "not supported")
+	check("a URL without a scheme", ServerConfig{Type: "http", URL: "example.com/mcp"}, `"url" has to begin with http://`)
+	check("no URL", ServerConfig{Type: "sse"}, `"url" has to begin with http://`)
 }
 
 func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {

@@ -20,7 +20,7 @@ func (s *session) use(ctx context.Context) (*connection, error) {
 		case StatusReady:
 			return conn, nil
 		case StatusStarting, StatusRestarting:
-		case StatusFailed:
+		case StatusFailed, StatusNeedsLogin:
 			if poked || final {
 				return nil, s.notReady(status, text)
 			}

@@ -127,7 +127,7 @@ func (s *session) refreshPrompts(ctx context.Context, c *connection) error {
 // server would not say if they were.
 func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 	c, err := s.use(ctx)
-	if err == nil && (s.cache.stale() || !c.caps.resourcesChange) {
+	if err == nil && (s.cache.stale() || !c.caps.resourcesChange || c.unheard()) {
 		err = s.refreshResources(ctx, c)
 	}
 	list := s.cache.list()
@@ -141,7 +141,7 @@ func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
 	s.mu.Lock()
 	fresh := s.hasPrompts && !s.promptsOld
 	s.mu.Unlock()
-	if err == nil && !fresh {
+	if err == nil && (!fresh || c.unheard()) {
 		err = s.refreshPrompts(ctx, c)
 	}
 	s.mu.Lock()

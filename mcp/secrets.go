@@ -108,9 +108,22 @@ func withoutSecret(match string) string {
 func (s *Secrets) learn(c ServerConfig) {
 	for _, values := range []map[string]string{c.Env, c.Headers} {
 		for name, value := range values {
-			if IsSecretKey(name) {
-				s.Add(value, strings.TrimPrefix(value, "Bearer "))
+			if IsSecretKey(name) || strings.EqualFold(name, "Cookie") {
+				_, credentials, _ := strings.Cut(value, " ") // after the scheme of Authorization
+				s.Add(value, credentials)
 			}
+		}
+	}
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return
+	}
+	if password, ok := u.User.Password(); ok {
+		s.Add(password)
+	}
+	for name, values := range u.Query() {
+		if IsSecretKey(name) {
+			s.Add(values...)
 		}
 	}
 }

@@ -15,6 +15,7 @@ const (
 	StatusUntrusted  Status = "untrusted"
 	StatusStarting   Status = "starting"
 	StatusReady      Status = "ready" // tools fetched; the rest may follow
+	StatusNeedsLogin Status = "needsLogin"
 	StatusRestarting Status = "restarting"
 	StatusFailed     Status = "failed"
 	StatusStopped    Status = "stopped"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ type hub struct {
 	log           *slog.Logger
 	events        *events
 	eras          *eras
+	http          *http.Transport
 	timing        timing
 }
 
@@ -33,13 +35,15 @@ type timing struct {
 	debounce, debounceMax time.Duration // of list_changed
 	use                   time.Duration // how long a call waits for a server that is being started
 	question              time.Duration // how long a Request waits to be taken
-	acknowledge           time.Duration // of subscriptions/listen
+	acknowledge           time.Duration // of subscriptions/listen, or the stream that takes its place
+	ping, pong            time.Duration // between looks whether a remote server is there, and for its answer
 }
 
 func defaultTiming() timing {
 	return timing{
 		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
 		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second,
+		ping: 30 * time.Second, pong: 15 * time.Second,
 	}
 }
 
@@ -51,7 +55,7 @@ type session struct {
 	given ServerConfig // as configured
 	cfg   ServerConfig // with its defaults
 	cache *resourceCache
-	carry func() (carrier, error) // starts what the next connection runs on
+	carry func(way) (carrier, error) // starts what the next connection runs on
 
 	// Of the manager, under its lock.
 	after    <-chan struct{}         // closed when the session that it replaces is gone; nil: none
@@ -97,7 +101,7 @@ func newSession(h *hub, cfg ServerConfig) *session {
 		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
 		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
-	s.carry = s.carryProcess
+	s.carry = s.carryConfigured
 	s.fetch = make(chan struct{}, 1)
 	return s
 }

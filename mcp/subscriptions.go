@@ -85,7 +85,7 @@ func (s *subscriptions) all() []string {
 // subscribe makes the server tell us of uri's updates if it can, and reports
 // whether it does. It comes before the read, so that no update is lost.
 func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool {
-	if !c.caps.subscribe || c.subs.isRefused() {
+	if !c.caps.subscribe || c.subs.isRefused() || !c.modern && c.unheard() {
 		return false
 	}
 	known, active, evicted := c.subs.want(uri)

@@ -24,6 +24,8 @@ type link struct {
 	room   func(context.Context) error       // waits until a request can be queued
 	close  func() error                      // ends the transport and what carries it
 	panics func(where string, recovered any) // told of a panic in a handler
+	// told of what was left out of a list
+	problem func(text string)
 
 	mu    sync.Mutex
 	hello json.RawMessage // the raw result of initialize or server/discover
@@ -33,6 +35,7 @@ type link struct {
 // exchange travels in the context of one call through mcp-go's client and
 // brings back what the server answered.
 type exchange struct {
+	life   context.Context //nolint:containedctx // not nil: it alone ends the request
 	cursor json.RawMessage // set on a list's request, byte for byte; nil: none
 	result json.RawMessage
 	err    *rpcError
@@ -98,6 +101,9 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	if ex == nil {
 		return l.send(ctx, req)
 	}
+	if ex.life != nil {
+		ctx = ex.life
+	}
 	if ex.cursor != nil {
 		req.Params = withCursor(req.Params, ex.cursor)
 	}
@@ -112,7 +118,35 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 		return resp, nil // the client answers it and asks again
 	}
 	ex.result = resp.Result
-	return transport.NewJSONRPCResultResponse(resp.ID, emptyResult(req.Method)), nil
+	forClient := emptyResult(req.Method)
+	if req.Method == string(mcpgo.MethodToolsList) && l.modern && l.overHTTP() {
+		ex.result, forClient = paramHeaders(ex.result, l.problem)
+	}
+	return transport.NewJSONRPCResultResponse(resp.ID, forClient), nil
+}
+
+// httpLink is a link over HTTP, where mcp-go tells the transport what was
+// negotiated, and leaves cancels to it.
+type httpLink struct{ *link }
+
+// SetProtocolVersion tells the transport.
+func (l httpLink) SetProtocolVersion(version string) {
+	if t, ok := l.Interface.(transport.HTTPConnection); ok {
+		t.SetProtocolVersion(version)
+	}
+}
+
+func (l *link) overHTTP() bool {
+	_, ok := l.Interface.(transport.HTTPConnection)
+	return ok
+}
+
+// forClient returns the link as mcp-go's client has to see it.
+func (l *link) forClient() transport.Interface {
+	if l.overHTTP() {
+		return httpLink{l}
+	}
+	return l
 }
 
 func (l *link) send(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {

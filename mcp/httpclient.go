@@ -1,0 +1,191 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+)
+
+// maxRedirects within a server's own origin.
+const maxRedirects = 10
+
+// address is a server's address and what every request to it carries.
+type address struct {
+	url     *url.URL
+	client  *http.Client
+	headers http.Header
+	host    string // the configured Host; empty: the URL's
+}
+
+// newAddress checks what is configured. What it passes over is told to problem.
+func newAddress(c ServerConfig, base http.RoundTripper, problem func(string)) (*address, error) {
+	u, err := url.Parse(strings.TrimSpace(c.URL))
+	switch {
+	case err != nil:
+		return nil, errors.New(`"url" is no URL`) // the error of Parse quotes all of it
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return nil, fmt.Errorf(`"url" has to begin with http:// or https://, and name a host; it begins with %q`, clip(u.Scheme, 20))
+	}
+	u.Fragment = ""
+	r := &address{url: u, headers: http.Header{}, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}}
+	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
+		value := strings.TrimSpace(c.Headers[name])
+		switch {
+		case !httpguts.ValidHeaderFieldName(name):
+			return nil, fmt.Errorf("headers: %q cannot be the name of a header", clip(name, 100))
+		case !headerValue(value):
+			return nil, fmt.Errorf("headers.%s: the value cannot be sent: it holds a line break or another control character", name)
+		case strings.EqualFold(name, "Host"):
+			r.host = value
+		case reservedHeader(name):
+			problem(fmt.Sprintf("headers.%s is passed over: the protocol sets it", name))
+		case value != "":
+			r.headers.Set(name, value)
+		}
+	}
+	return r, nil
+}
+
+// cloneTransport returns a transport with connections of its own.
+func cloneTransport(base *http.Transport) *http.Transport {
+	if base == nil {
+		return &http.Transport{ForceAttemptHTTP2: true}
+	}
+	return base.Clone()
+}
+
+func headerValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }
+
+// reservedHeader reports whether the protocol, or HTTP itself, sets a header.
+func reservedHeader(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "accept", "content-type", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "last-event-id", "accept-encoding":
+		return true
+	}
+	return strings.HasPrefix(name, "mcp-") && name != "mcp-"
+}
+
+// origin is what errors say of an address: its path and query may hold secrets.
+func origin(u *url.URL) string { return u.Scheme + "://" + u.Host }
+
+// do sends one request. ours are the headers of the protocol. The caller
+// closes the body. A server that cannot be reached gives *unreachableError, a
+// redirect that is not followed *redirectError.
+func (r *address) do(ctx context.Context, method string, to *url.URL, body []byte, ours http.Header) (*http.Response, error) {
+	var content io.Reader
+	if body != nil {
+		content = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), content)
+	if err != nil {
+		return nil, errors.New("the server's URL cannot be used")
+	}
+	req.Header = r.headers.Clone()
+	maps.Copy(req.Header, ours)
+	req.Host = r.host
+	resp, err := r.client.Do(req)
+	if err == nil {
+		return resp, nil
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if e, ok := errors.AsType[*redirectError](err); ok {
+		return nil, e
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		err = e.Err // it quotes the whole URL
+	}
+	dial := false
+	if e, ok := errors.AsType[*net.OpError](err); ok {
+		dial = e.Op == "dial" || e.Op == "proxyconnect"
+	}
+	return nil, &unreachableError{origin(to), dial, err}
+}
+
+// sameOrigin follows a redirect within the server's own origin, if the
+// request stays what it is: the headers of the configuration and what the
+// model sends are meant for that origin alone (CONTRACT §8).
+func sameOrigin(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	switch {
+	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:
+		return &redirectError{"another origin, " + origin(req.URL) + `; if that is the right one, put it into "url"`}
+	case req.Method != first.Method:
+		return &redirectError{"a page, as for a browser"}
+	case len(via) > maxRedirects:
+		return &redirectError{fmt.Sprintf("its own origin more than %d times", maxRedirects)}
+	}
+	return nil
+}
+
+// redirectError is a redirect that is not followed.
+type redirectError struct{ to string }
+
+func (e *redirectError) Error() string { return "the server redirects to " + e.to }
+
+// unreachableError says that no answer came for want of a connection.
+type unreachableError struct {
+	origin string
+	dial   bool // there was no connection at all
+	err    error
+}
+
+func (e *unreachableError) Error() string {
+	if e.dial {
+		return fmt.Sprintf("cannot reach %s: %v", e.origin, e.err)
+	}
+	return fmt.Sprintf("the connection to %s broke: %v", e.origin, e.err)
+}
+
+func (e *unreachableError) Unwrap() error { return e.err }
+
+// statusError is an HTTP answer that is no message of MCP.
+type statusError struct {
+	status int
+	text   string // the start of its body, on one line
+}
+
+func (e *statusError) Error() string {
+	out := fmt.Sprintf("HTTP %d %s", e.status, http.StatusText(e.status))
+	if e.text != "" {
+		out += ": " + e.text
+	}
+	return out
+}
+
+// loginError says that the server wants to know who asks.
+type loginError struct {
+	status int
+	text   string // the start of the body of a 403
+}
+
+func (e *loginError) Error() string {
+	if e.status == http.StatusForbidden {
+		return fmt.Sprintf(`the server refuses the request (HTTP 403: %s); if it is for want of a login, look at "headers" in its configuration`, e.text)
+	}
+	return `the server wants a login (HTTP 401); set what it asks for in "headers" of its configuration, as {"Authorization": "Bearer ${TOKEN}"}`
+}
+
+func wantsLogin(err error) bool {
+	e, ok := errors.AsType[*loginError](err)
+	return ok && e.status == http.StatusUnauthorized
+}
+
+// excerpt reads the start of an answer that is no message, for an error.
+func excerpt(body io.Reader) string {
+	const most = 300
+	start, _ := io.ReadAll(io.LimitReader(body, 4<<10))
+	return clip(strings.Join(strings.Fields(strings.ToValidUTF8(string(start), "")), " "), most)
+}

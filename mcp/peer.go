@@ -1,0 +1,313 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	cancelTimeout  = 5 * time.Second        // of a notifications/cancelled
+	replyTimeout   = 30 * time.Second       // of sending an answer to the server
+	farewellGrace  = 500 * time.Millisecond // at the end, for what is still to be said
+	maxServerAsks  = 64                     // requests of a server under way
+	maxWireMessage = maxFrame               // bytes of one message over HTTP
+)
+
+// peer is what both carriers over HTTP have in common: the requests that wait
+// for an answer, what the server sends of itself, and how the connection ends.
+//
+// The carriers are ours rather than mcp-go's. Its own ones say nothing when
+// the stream from the server opens, ends or misses something, drop what they
+// cannot decode, have no bound on what they read, end a question of the
+// server's after 30 s or cannot be asked any (SSE), let configured headers
+// replace the protocol's, and never send notifications/cancelled.
+type peer struct {
+	*address
+	log     *slog.Logger
+	problem func(text string)
+	post    func(ctx context.Context, message []byte) error // sends what has no answer; set once
+
+	ctx    context.Context //nolint:containedctx // its lifetime; ends by lose or shut
+	cancel context.CancelCauseFunc
+	last   context.Context //nolint:containedctx // of what is still said at the end
+	silent context.CancelFunc
+	lost   chan struct{} // closed by lose
+	doubt  chan struct{} // capacity 1: something broke; is the server still there?
+	heard  chan struct{} // closed when notifications come, or it is known that none will
+	deaf   atomic.Bool   // no notifications come for now
+	// Set before the start: told when none come for now, and when they come
+	// again and some may have been missed.
+	unheard, missed func()
+	once            sync.Once
+	asks            chan struct{} // a slot for each request of the server
+
+	mu       sync.Mutex
+	notify   func(mcpgo.JSONRPCNotification)
+	request  transport.RequestHandler
+	version  string
+	session  string
+	waiting  map[string]*waiter
+	closed   bool
+	cause    error
+	hearOnce sync.Once
+	wg       sync.WaitGroup // what spawn started
+	notes    sync.WaitGroup // the cancels on their way
+}
+
+// waiter is a request that waits for its answer.
+type waiter struct {
+	answer chan *transport.JSONRPCResponse // capacity 1
+	idle   bool                            // it waits by its nature: subscriptions/listen
+}
+
+func newPeer(r *address, log *slog.Logger, problem func(string)) *peer {
+	p := &peer{
+		address: r, log: log, problem: problem, unheard: func() {}, missed: func() {}, lost: make(chan struct{}), doubt: make(chan struct{}, 1),
+		heard: make(chan struct{}), asks: make(chan struct{}, maxServerAsks), waiting: map[string]*waiter{},
+	}
+	p.ctx, p.cancel = context.WithCancelCause(context.Background())
+	p.last, p.silent = context.WithCancel(context.Background())
+	return p
+}
+
+// spawn runs f on a goroutine that shut waits for; f ends with p.ctx.
+func (p *peer) spawn(f func()) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return false
+	}
+	p.wg.Go(f)
+	return true
+}
+
+// lose ends the connection from the server's side. It may be called from any
+// goroutine, and the first one tells why.
+func (p *peer) lose(err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.cause != nil {
+		return
+	}
+	p.cause = err
+	close(p.lost)
+	p.cancel(fmt.Errorf("%w: %w", errLost, err))
+	p.silent()
+}
+
+// why returns what ended the connection.
+func (p *peer) why() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cause == nil {
+		return transport.ErrTransportClosed
+	}
+	return p.cause
+}
+
+func (p *peer) reason() string { return p.why().Error() }
+
+// shut ends the connection from our side, once, and waits for all of it. What
+// is still to be said, farewell last, has farewellGrace.
+func (p *peer) shut(farewell func(context.Context)) {
+	p.once.Do(func() {
+		p.mu.Lock()
+		p.closed = true
+		p.mu.Unlock()
+		p.cancel(errStopped)
+		timer := time.AfterFunc(farewellGrace, p.silent)
+		p.notes.Wait()
+		if farewell != nil && p.last.Err() == nil {
+			farewell(p.last)
+		}
+		timer.Stop()
+		p.silent()
+	})
+	p.wg.Wait()
+}
+
+// suspect asks for a look whether the server is still there.
+func (p *peer) suspect() {
+	select {
+	case p.doubt <- struct{}{}:
+	default:
+	}
+}
+
+// hear notes that notifications come from now on, or that there will be none.
+func (p *peer) hear(deaf bool) {
+	p.deaf.Store(deaf)
+	p.hearOnce.Do(func() { close(p.heard) })
+}
+
+// busy reports whether a request waits for its answer: a server may do one
+// thing at a time.
+func (p *peer) busy() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range p.waiting {
+		if !w.idle {
+			return true
+		}
+	}
+	return false
+}
+
+func idKey(id mcpgo.RequestId) string {
+	raw, err := json.Marshal(id)
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+func (p *peer) expect(req transport.JSONRPCRequest) *waiter {
+	w := &waiter{answer: make(chan *transport.JSONRPCResponse, 1), idle: req.Method == string(mcpgo.MethodSubscriptionsListen)}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.waiting[idKey(req.ID)] = w
+	return w
+}
+
+func (p *peer) forget(id mcpgo.RequestId) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.waiting, idKey(id))
+}
+
+func (p *peer) answered(resp *transport.JSONRPCResponse) {
+	key := idKey(resp.ID)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w := p.waiting[key]; w != nil {
+		delete(p.waiting, key)
+		w.answer <- resp
+	}
+}
+
+// await waits for the answer to a request that was sent, or for what sending
+// it gave. A request that is given up is told to the server with cancels.
+func (p *peer) await(ctx context.Context, req transport.JSONRPCRequest, w *waiter, sent <-chan error, cancels bool) (*transport.JSONRPCResponse, error) {
+	var err error
+	select {
+	case resp := <-w.answer:
+		return resp, nil
+	case err = <-sent:
+		select {
+		case resp := <-w.answer:
+			return resp, nil
+		default:
+		}
+	case <-ctx.Done():
+	case <-p.ctx.Done():
+	}
+	switch {
+	case p.ctx.Err() != nil:
+		return nil, context.Cause(p.ctx)
+	case ctx.Err() != nil:
+		if cancels {
+			p.cancelled(req, context.Cause(ctx)) //nolint:contextcheck // the request's has ended
+		}
+		return nil, context.Cause(ctx)
+	case err == nil:
+		err = errNoAnswer(req.Method)
+	}
+	return nil, err
+}
+
+// cancelled tells the server that nobody waits for req any more: up to
+// 2025-11-25 the end of a stream means nothing. initialize is never cancelled.
+func (p *peer) cancelled(req transport.JSONRPCRequest, cause error) {
+	if req.Method == string(mcpgo.MethodInitialize) {
+		return
+	}
+	data, err := json.Marshal(map[string]any{
+		"jsonrpc": mcpgo.JSONRPC_VERSION, "method": string(mcpgo.MethodNotificationCancelled),
+		"params": map[string]any{"requestId": req.ID, "reason": clip(cause.Error(), 200)},
+	})
+	if err != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return
+	}
+	p.notes.Go(func() {
+		ctx, cancel := context.WithTimeout(p.last, cancelTimeout)
+		defer cancel()
+		if err := p.post(ctx, data); err != nil && ctx.Err() == nil {
+			p.log.Debug("notifications/cancelled could not be sent", "err", err)
+		}
+	})
+}
+
+// SetNotificationHandler sets who is told of notifications.
+func (p *peer) SetNotificationHandler(f func(mcpgo.JSONRPCNotification)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.notify = f
+}
+
+// SetRequestHandler sets who answers the server's requests.
+func (p *peer) SetRequestHandler(f transport.RequestHandler) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.request = f
+}
+
+// SetProtocolVersion sets what was negotiated.
+func (p *peer) SetProtocolVersion(version string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version = version
+}
+
+// GetSessionId returns the id that the server gave; empty: none.
+//
+//nolint:revive,staticcheck // mcp-go's name
+func (p *peer) GetSessionId() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.session
+}
+
+// Close does nothing; see shut.
+func (p *peer) Close() error { return nil }
+
+// protocolHeaders are those of every request, beside those of its kind.
+func (p *peer) protocolHeaders() http.Header {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h := http.Header{}
+	if p.version != "" {
+		h.Set(transport.HeaderKeyProtocolVersion, p.version)
+	}
+	if p.session != "" && !mcpgo.IsModernProtocol(p.version) {
+		h.Set(transport.HeaderKeySessionID, p.session)
+	}
+	return h
+}
+
+// unwell reports whether err says that the server is not there any more, or not
+// well, rather than that it refuses something.
+func unwell(err error) bool {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status >= http.StatusInternalServerError
+	}
+	_, unreachable := errors.AsType[*unreachableError](err)
+	return unreachable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStreamEnded)
+}
+
+// errStreamEnded says that an answer was begun and not given.
+var errStreamEnded = errors.New("the server ended the stream without an answer")

@@ -1,0 +1,164 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/client/transport"
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// sse is the transport "HTTP+SSE" of 2024-11-05: one stream from the server
+// that names an endpoint for what goes to it and brings all answers. The
+// stream is the connection.
+type sse struct {
+	*peer
+	ready    chan struct{} // closed when endpoint is known
+	endpoint *url.URL
+}
+
+func newSSE(p *peer) *sse {
+	t := &sse{peer: p, ready: make(chan struct{})}
+	p.post = t.tell
+	return t
+}
+
+// Start opens the stream; who has something to send waits for it.
+func (t *sse) Start(context.Context) error {
+	t.spawn(func() { t.lose(t.stream()) })
+	return nil
+}
+
+// stream reads until the stream ends, and says why.
+func (t *sse) stream() error {
+	h := t.protocolHeaders()
+	h.Set("Accept", acceptStream)
+	resp, err := t.do(t.ctx, http.MethodGet, t.url, nil, h)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
+	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
+		return &loginError{resp.StatusCode, excerpt(resp.Body)}
+	case !success(resp):
+		return &statusError{resp.StatusCode, excerpt(resp.Body)}
+	case kind != "text/event-stream":
+		return fmt.Errorf("the server answers GET with %q, not with a stream: %s", clip(kind, 100), excerpt(resp.Body))
+	}
+	events := newEventStream(resp.Body, maxWireMessage)
+	for {
+		e, err := events.next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return errors.New("the server ended the stream")
+		case err != nil:
+			return &unreachableError{origin(t.url), false, err}
+		case e.name == "message":
+			t.event(e)
+		case e.name == "endpoint":
+			if err := t.meet(string(e.data)); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// meet takes the endpoint that the server names; a second one changes nothing.
+func (t *sse) meet(endpoint string) error {
+	u, err := t.url.Parse(strings.TrimSpace(endpoint))
+	switch {
+	case err != nil:
+		return errors.New("the server names an endpoint that is no URL")
+	case u.Scheme != t.url.Scheme || u.Host != t.url.Host:
+		return fmt.Errorf("the server names an endpoint at another origin, %s", origin(u))
+	}
+	select {
+	case <-t.ready:
+		return nil
+	default:
+	}
+	u.User = t.url.User
+	t.endpoint = u
+	close(t.ready)
+	t.hear(false)
+	return nil
+}
+
+// SendRequest posts a request to the endpoint; the stream brings the answer.
+func (t *sse) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("params of %s: %w", req.Method, err)
+	}
+	w := t.expect(req)
+	defer t.forget(req.ID)
+	life, end := context.WithCancelCause(t.ctx) //nolint:contextcheck // ended with ctx below
+	failed := make(chan error, 1)
+	if !t.spawn(func() { //nolint:contextcheck // likewise
+		defer end(nil)
+		if err := t.tell(life, body); err != nil {
+			failed <- err
+		}
+	}) {
+		end(nil)
+		return nil, transport.ErrTransportClosed
+	}
+	resp, err := t.await(ctx, req, w, failed, true)
+	if err != nil {
+		end(err)
+		return nil, err
+	}
+	time.AfterFunc(drainTime, func() { end(nil) }) // the answer may overtake the end of the POST
+	return resp, nil
+}
+
+// SendNotification posts a notification.
+func (t *sse) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotification) error {
+	body, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return t.tell(ctx, body)
+}
+
+// tell posts a message, once the endpoint is known.
+func (t *sse) tell(ctx context.Context, body []byte) error {
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.ctx.Done():
+		return context.Cause(t.ctx)
+	}
+	h := t.protocolHeaders()
+	h.Set("Content-Type", "application/json")
+	resp, err := t.do(ctx, http.MethodPost, t.endpoint, body, h)
+	if err != nil {
+		if e, ok := errors.AsType[*unreachableError](err); ok && e.dial {
+			t.lose(err)
+		}
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
+		err := &loginError{resp.StatusCode, ""}
+		t.lose(err)
+		return err
+	case !success(resp):
+		return &statusError{resp.StatusCode, excerpt(resp.Body)}
+	}
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	return nil
+}
+
+func (t *sse) shut() { t.peer.shut(nil) }

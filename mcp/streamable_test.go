@@ -1,0 +1,316 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+)
+
+// everyRemote runs a test against each kind of server over HTTP.
+func everyRemote(t *testing.T, f func(t *testing.T, o mcptest.HTTPOptions)) {
+	t.Helper()
+	for _, mode := range []struct {
+		name string
+		mode mcptest.HTTPMode
+	}{{"legacy", mcptest.Streamable}, {"stateless", mcptest.Stateless}, {"modern", mcptest.Modern}, {"sse", mcptest.SSE}} {
+		for _, asJSON := range []bool{false, true} {
+			if mode.mode == mcptest.SSE && asJSON {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s json=%v", mode.name, asJSON), func(t *testing.T) {
+				t.Parallel()
+				f(t, mcptest.HTTPOptions{Mode: mode.mode, JSON: asJSON})
+			})
+		}
+	}
+}
+
+func TestRemoteServerIsAServerLikeAnyOther(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		i := h.status("fake")
+		if i.Status != StatusReady || i.URL != srv.URL || i.Tools == nil || *i.Tools == 0 {
+			t.Fatalf("%+v", i)
+		}
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		if list, err := h.ListResources(t.Context(), "fake"); err != nil || len(list.Templates) != 1 {
+			t.Errorf("%+v %v", list, err)
+		}
+		if prompts, err := h.ListPrompts(t.Context(), "fake"); err != nil || len(prompts) != 1 {
+			t.Errorf("%+v %v", prompts, err)
+		}
+		if contents, err := h.Read(t.Context(), "fake", "file://doc1.md"); err != nil || contents[0].Text != "# Content of file://doc1.md v0\n" {
+			t.Errorf("%+v %v", contents, err)
+		}
+		if _, err := h.Read(t.Context(), "fake", "file://none.md"); !errors.Is(err, ErrUnknownResource) {
+			t.Errorf("%v", err)
+		}
+		if got := h.mustCall("fake", "echo", args{"text": "hellö"}); got != "hellö" {
+			t.Errorf("%q", got)
+		}
+		if _, err := h.call("fake", "error", nil); err == nil || strings.Contains(err.Error(), "transport error") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
+func TestRemoteServerTellsOfChanges(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		uri := "file://doc1.md"
+		if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+			t.Fatal(err)
+		}
+		h.mustCall("fake", "add_resource", nil)
+		if o.Mode == mcptest.Stateless { // it cannot tell: the list is asked for at each use
+			list, err := h.ListResources(t.Context(), "fake")
+			if err != nil || len(list.Resources) != 4 {
+				t.Errorf("%d resources, %v", len(list.Resources), err)
+			}
+			if n := len(srv.Requests(mcptest.Method("resources/subscribe"))); n != 0 {
+				t.Errorf("subscribed %d times without a stream", n)
+			}
+			return
+		}
+		eventually(t, "the new one", func() bool { return len(h.uris("fake")) == 4 })
+		h.await("fake", EventResources)
+		h.mustCall("fake", "add_tool", nil)
+		h.await("fake", EventTools)
+		eventually(t, "the body is kept once we are told of its changes", func() bool {
+			before := len(srv.Requests(mcptest.Method("resources/read")))
+			if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+				t.Fatal(err)
+			}
+			return len(srv.Requests(mcptest.Method("resources/read"))) == before
+		})
+		h.mustCall("fake", "touch", args{"uri": uri})
+		h.await("fake", EventUpdated)
+		if contents, err := h.Read(t.Context(), "fake", uri); err != nil || contents[0].Text != "# Content of "+uri+" v1\n" {
+			t.Errorf("%+v %v", contents, err)
+		}
+	})
+}
+
+// cancels returns the notifications/cancelled that a server got, and of what.
+func cancels(srv *mcptest.HTTPServer) []string {
+	var out []string
+	for _, r := range srv.Requests(mcptest.Method("notifications/cancelled")) {
+		out = append(out, string(r.Params))
+	}
+	return out
+}
+
+// openai/codex#26956, anomalyco/opencode#24312: the server is never told of a
+// cancel. anthropics/claude-code#47724: a cancel ends the server.
+func TestRemoteCancelIsToldOnce(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.callCtx(ctx, "fake", "sleep", args{"seconds": 60})
+			ended <- err
+		}()
+		call := srv.Await(t, 1, mcptest.Call("sleep"))[0]
+		why := errors.New("the user said so")
+		within(t, time.Second, "the cancel", func() {
+			cancel(why)
+			if err := <-ended; !errors.Is(err, why) {
+				t.Errorf("%v", err)
+			}
+		})
+		if o.Mode == mcptest.Modern { // the end of the stream is the cancel
+			eventually(t, "the stream is closed", func() bool { return srv.Requests(mcptest.Call("sleep"))[0].Aborted })
+		} else {
+			srv.Await(t, 1, mcptest.Method("notifications/cancelled"))
+		}
+		if got := h.mustCall("fake", "echo", args{"text": "alive"}); got != "alive" {
+			t.Errorf("%q", got)
+		}
+		h.Close()
+		got := cancels(srv)
+		switch {
+		case o.Mode == mcptest.Modern && len(got) != 0, o.Mode != mcptest.Modern && len(got) != 1:
+			t.Fatalf("%v", got)
+		case len(got) == 1 && !strings.Contains(got[0], fmt.Sprintf(`"requestId":%s`, call.ID)):
+			t.Errorf("%s of request %s", got[0], call.ID)
+		}
+		if n := len(h.kind("fake", EventLost)); n != 0 {
+			t.Errorf("%+v", h.seen())
+		}
+	})
+}
+
+func TestRemoteTimeoutCancelsToo(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		srv := mcptest.ServeHTTP(t, o)
+		h := newHouse(t, Options{}, fast())
+		c := remoteConfig("fake", srv.URL)
+		c.Timeout = 300 * time.Millisecond
+		h.Configure([]ServerConfig{c})
+		h.started()
+		// anthropics/claude-code#15945
+		if _, err := h.call("fake", "never", nil); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%v", err)
+		}
+		if o.Mode != mcptest.Modern {
+			srv.Await(t, 1, mcptest.Method("notifications/cancelled"))
+		}
+		if got := h.mustCall("fake", "echo", args{"text": "alive"}); got != "alive" {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+// initialize must not be cancelled (2025-11-25, cancellation).
+func TestRemoteStartIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Method("initialize"), mcptest.Hang)
+	h := newHouse(t, Options{}, fast())
+	c := remoteConfig("fake", srv.URL)
+	c.StartupTimeout = 300 * time.Millisecond
+	h.Configure([]ServerConfig{c})
+	if e := h.await("fake", EventFailed); !strings.Contains(e.Err, "300ms") {
+		t.Errorf("%+v", e)
+	}
+	h.Close()
+	if got := cancels(srv); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+}
+
+// anomalyco/opencode#32477, anthropics/claude-code#470, aaif-goose/goose#9100:
+// a call ends after its timeout though its server reports progress.
+func TestRemoteProgressKeepsACallAlive(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		srv := mcptest.ServeHTTP(t, o)
+		h := newHouse(t, Options{}, fast())
+		c := remoteConfig("fake", srv.URL)
+		c.Timeout = 400 * time.Millisecond
+		h.Configure([]ServerConfig{c})
+		h.started()
+		var steps int
+		_, err := h.CallTool(t.Context(), "fake", "progress", []byte(`{"steps":8,"every":0.1}`), func(Progress) { steps++ })
+		if o.JSON && o.Mode != mcptest.Streamable { // there is no stream that could bring it
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if err != nil || steps != 8 {
+			t.Errorf("%d steps, %v", steps, err)
+		}
+	})
+}
+
+func TestRemoteServerMayAsk(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []mcptest.HTTPMode{mcptest.Streamable, mcptest.SSE} {
+		h, srv := remote(t, mcptest.HTTPOptions{Mode: mode})
+		eventually(t, "it listens", func() bool { return srv.Listeners() == 1 })
+		if got := string(srv.Request(t, "roots/list", nil)); !strings.Contains(got, `"roots"`) {
+			t.Errorf("%s", got)
+		}
+		if got := string(srv.Request(t, "ping", nil)); !strings.Contains(got, `"result"`) {
+			t.Errorf("%s", got)
+		}
+		if got := string(srv.Request(t, "no/such", nil)); !strings.Contains(got, "-32601") {
+			t.Errorf("%s", got)
+		}
+		// On the stream of an answer.
+		if got := h.mustCall("fake", "ask", args{"method": "roots/list"}); !strings.Contains(got, `"roots"`) {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
+func TestRemoteHeadersOfTheProtocol(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		srv := mcptest.ServeHTTP(t, o)
+		h := newHouse(t, Options{}, fast())
+		c := remoteConfig("fake", srv.URL)
+		c.Headers = map[string]string{
+			"authorization": "Bearer 0123456789abcdef", "X-Team": "blue", "accept": "text/plain", "Content-Type": "text/plain", "Mcp-Session-Id": "mine",
+			"MCP-Protocol-Version": "1999-01-01", "host": "mcp.example",
+		}
+		h.Configure([]ServerConfig{c})
+		h.started()
+		h.mustCall("fake", "echo", args{"text": "x"})
+		if s := h.status("fake"); s.Status != StatusReady {
+			t.Fatalf("%+v", s)
+		}
+		h.Close()
+		for _, r := range srv.Requests() {
+			if r.Header.Get("Authorization") != "Bearer 0123456789abcdef" || r.Header.Get("X-Team") != "blue" || r.Host != "mcp.example" {
+				t.Errorf("%s with %v at %s", r, r.Header, r.Host)
+			}
+			if r.Header.Get("Mcp-Session-Id") == "mine" || r.Header.Get("Mcp-Protocol-Version") == "1999-01-01" || r.Header.Get("Accept") == "text/plain" {
+				t.Errorf("%s with %v", r, r.Header)
+			}
+		}
+		if n := len(h.kind("fake", EventProblem)); n == 0 {
+			t.Error("what is passed over is not told")
+		}
+	})
+}
+
+func TestRemoteSessionIsEnded(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	if n := srv.Sessions(); n != 1 {
+		t.Errorf("%d sessions", n)
+	}
+	within(t, 2*time.Second, "Close", h.Close)
+	if n := srv.Sessions(); n != 0 {
+		t.Errorf("%d sessions are left", n)
+	}
+	if n := len(srv.Requests(mcptest.Verb(http.MethodDelete))); n != 1 {
+		t.Errorf("%d times DELETE", n)
+	}
+}
+
+func TestRemoteEndIsBounded(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Any, mcptest.Hang)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.call("fake", "never", nil)
+		ended <- err
+	}()
+	srv.Await(t, 1, mcptest.Call("never"))
+	within(t, 2*time.Second, "Close", h.Close)
+	if err := <-ended; err == nil {
+		t.Error("the call goes on")
+	}
+}
+
+func TestRemoteListsComeAfterTheStream(t *testing.T) {
+	t.Parallel()
+	for _, o := range []mcptest.HTTPOptions{{Mode: mcptest.Streamable}, {Mode: mcptest.Modern}} {
+		_, srv := remote(t, o)
+		all := srv.Requests()
+		list := slices.IndexFunc(all, mcptest.Method("tools/list"))
+		listen := slices.IndexFunc(all, func(r mcptest.HTTPRequest) bool {
+			return r.Verb == http.MethodGet || r.Method == "subscriptions/listen"
+		})
+		if listen < 0 || list < listen {
+			t.Errorf("asked for the tools before it listened:\n%s", srv.Transcript())
+		}
+	}
+}
