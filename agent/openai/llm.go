@@ -32,6 +32,9 @@ type Options struct {
 	// IdleTimeout is the longest silence of the provider, before the headers
 	// and between two reads of the answer. 0: two minutes.
 	IdleTimeout time.Duration
+	// HTTP is cloned for the connections to the provider: its proxy and its
+	// certificates count. Nil: those of net/http.
+	HTTP *http.Transport
 	// Secrets are kept out of errors and the log, and so are the key and the
 	// headers given here; may be nil.
 	Secrets *mcp.Secrets
@@ -74,7 +77,7 @@ func New(o Options) (*LLM, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &LLM{o: o, url: u, client: newHTTPClient(), failures: f, limits: defaultLimits(), thoughts: newThoughts()}, nil
+	return &LLM{o: o, url: u, client: newHTTPClient(o.HTTP), failures: f, limits: defaultLimits(), thoughts: newThoughts()}, nil
 }
 
 // Close closes the connections that no completion uses. The LLM can still be

@@ -66,6 +66,7 @@ func (d *doctor) say(mark, format string, args ...any) {
 
 func (d *doctor) examine(ctx context.Context, folder string) {
 	d.say(good, "agentls %s; configuration in %s, state in %s", version, d.parts.paths.config, d.parts.paths.state)
+	d.environment()
 	cfg := d.parts.openFolder(ctx, folder)
 	if len(cfg.Problems) == 0 {
 		d.say(good, "configuration: nothing wrong")
@@ -75,6 +76,12 @@ func (d *doctor) examine(ctx context.Context, folder string) {
 	}
 	d.provider(ctx, cfg)
 	d.servers(ctx)
+}
+
+func (d *doctor) environment() {
+	for _, f := range d.parts.faults {
+		d.say(tooBad, "environment: %s", f)
+	}
 }
 
 func (d *doctor) provider(ctx context.Context, cfg config.Config) {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,6 +28,8 @@ type parts struct {
 	manager *mcp.Manager
 	audit   *agent.Audit
 	agent   *agent.Agent
+	http    *http.Transport
+	faults  []string // of the environment
 
 	mu       sync.Mutex
 	provider config.Provider // what llm is of
@@ -43,16 +46,20 @@ func newParts(p program) *parts {
 	if self, err := os.Executable(); err == nil {
 		reaper = []string{self, reaperArgument}
 	}
+	transport, faults := newTransport(p.getenv, secrets)
+	for _, f := range faults {
+		log.Error("environment", "problem", f)
+	}
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"),
-		Environ: p.environ, Reaper: reaper, Secrets: secrets, Log: log,
+		Environ:    p.environ, Reaper: reaper, HTTP: transport, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{
 		paths:   where,
 		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets},
-		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit,
+		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, http: transport, faults: faults,
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
 			RememberFile: filepath.Join(where.state, "approvals.json"), Log: log,
@@ -125,6 +132,6 @@ func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
 func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
 	return openai.New(openai.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, ContextWindow: c.ContextWindow,
-		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, Secrets: p.secrets, Log: p.log,
+		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, HTTP: p.http, Secrets: p.secrets, Log: p.log,
 	})
 }

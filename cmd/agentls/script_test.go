@@ -25,6 +25,12 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(provide))
 	t.Cleanup(provider.Close)
+	locked := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	locked.Break(mcptest.Any, mcptest.Unauthorized("Bearer"))
+	remote := map[string]string{
+		"REMOTE": mcptest.ServeHTTP(t, mcptest.HTTPOptions{}).URL, "REMOTE_SSE": mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.SSE}).URL,
+		"REMOTE_MODERN": mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern}).URL, "REMOTE_LOCKED": locked.URL,
+	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(e *testscript.Env) error {
@@ -34,6 +40,9 @@ func TestScripts(t *testing.T) {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(home, strings.ToLower(name)))
 			}
 			e.Setenv("PROVIDER", provider.URL+"/v1")
+			for name, url := range remote {
+				e.Setenv(name, url)
+			}
 			// The fake server is given as JSON, to stand in a configuration.
 			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
 			e.Setenv("FAKE", string(b))
