@@ -94,7 +94,12 @@ func (c *Client) PID() int { return c.cmd.Process.Pid }
 // with an error.
 func (c *Client) read(r io.Reader) {
 	defer close(c.done)
-	err := c.readFrames(bufio.NewReaderSize(r, 1<<20))
+	c.ended(c.readFrames(bufio.NewReaderSize(r, 1<<20)))
+	_, _ = io.Copy(io.Discard, r) // or a server that still writes would never end
+}
+
+// ended ends every wait.
+func (c *Client) ended(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.err = err
@@ -128,6 +133,9 @@ func (c *Client) readFrames(r *bufio.Reader) error {
 // ReadFrame reads the body of one frame.
 func ReadFrame(r *bufio.Reader) ([]byte, error) {
 	header, err := textproto.NewReader(r).ReadMIMEHeader()
+	if e, ok := errors.AsType[textproto.ProtocolError](err); ok {
+		return nil, fmt.Errorf("this is no LSP: %w", e)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -190,6 +198,13 @@ func encoded(v any) json.RawMessage {
 		panic(err) // made of our own values
 	}
 	return b
+}
+
+// Write sends a body that is ready made.
+func (c *Client) Write(body []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return WriteFrame(c.w, body)
 }
 
 // Notify sends a notification.
