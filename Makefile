@@ -7,7 +7,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
 
-.PHONY: help setup setup-provider setup-editors build demo test test-editors lint fmt fuzz bench clean
+.PHONY: help setup setup-provider setup-editors build demo test test-editors lint fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,7 +60,10 @@ fuzz: ## run every fuzz target for FUZZTIME (20000x; or 60s)
 	  for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | sed 's/func //'); do \
 	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir; done; done
 
-bench: ## run the benchmarks
+bench: build ## measure the binary against the goals and write BENCHMARKS.md
+	go run ./cmd/agentls-bench -agentls $(BIN) -write BENCHMARKS.md
+
+bench-parts: ## run the benchmarks of the parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what was built and installed

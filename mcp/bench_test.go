@@ -4,9 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
-	"runtime/debug"
-	"strings"
 	"testing"
 	"time"
 
@@ -15,31 +12,6 @@ import (
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
-
-// resident returns this process's resident memory in bytes; 0 where the
-// system does not tell.
-func resident() (n float64) {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return 0
-	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	_, _ = fmt.Sscan(rest, &n)
-	return n * 1024
-}
-
-// BenchmarkIdle reports what three servers with 10,000 resources together
-// hold, idle.
-func BenchmarkIdle(b *testing.B) {
-	n := 3334
-	h := open(b, map[string]mcptest.Options{"a": {Resources: &n}, "b": {Resources: &n, Page: 100}, "c": {Resources: &n}})
-	eventually(b, "resources", func() bool { return len(h.uris("a"))+len(h.uris("b"))+len(h.uris("c")) == 3*n })
-	for b.Loop() {
-		h.snapshots()
-	}
-	debug.FreeOSMemory()
-	b.ReportMetric(resident()/(1<<20), "MB-resident")
-}
 
 // BenchmarkCall is a round trip to a child.
 func BenchmarkCall(b *testing.B) {

@@ -69,8 +69,13 @@ func Command(tb testing.TB, o Options) (command string, args []string, env map[s
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return self, nil, Environment(o)
+}
+
+// Environment makes a process of a binary that calls [Main] a fake server.
+func Environment(o Options) map[string]string {
 	// A binary with the race detector would take a second to exit.
-	return self, nil, map[string]string{variable: encode(o), "GORACE": "atexit_sleep_ms=0"}
+	return map[string]string{variable: encode(o), "GORACE": "atexit_sleep_ms=0"}
 }
 
 // Main is the whole of a process that was started as a fake server, which it

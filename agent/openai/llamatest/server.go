@@ -25,7 +25,7 @@ var template []byte
 const Alias = "table"
 
 // Deadline bounds everything that a test waits for here.
-const Deadline = 20 * time.Second
+const Deadline = time.Minute
 
 // Options say what is served. Zero values are the defaults.
 type Options struct {

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"agentls/lsp/lspclient"
+	"agentls/mcp/mcptest"
+)
+
+// cancels measures from $/cancelRequest to the answer, of a run whose provider
+// streams and of one whose tool never reacts.
+func cancels(ctx context.Context, b *bench) ([]row, error) {
+	p, err := newProvider(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	dir, err := b.scratch()
+	if err != nil {
+		return nil, err
+	}
+	log := filepath.Join(dir, "fake.log")
+	s, err := b.start(ctx, setup{provider: p, features: []string{"runEvents"}, servers: map[string]mcptest.Options{"fake": {Log: log}}})
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = s.Close() }()
+	if err := s.listed(ctx, 1); err != nil {
+		return nil, err
+	}
+	measure := func(n int, prompt, kind, state string) (t took, err error) {
+		for i := range n {
+			before := s.Mark()
+			id, wait := s.ask(prompt, fmt.Sprint(kind, i))
+			if err := s.Await(ctx, before, "the run does not begin", func(m lspclient.Message) bool { return isEvent(m, kind, state) }); err != nil {
+				return nil, err
+			}
+			d, err := s.cancel(ctx, id, wait)
+			if err != nil {
+				return nil, err
+			}
+			t = append(t, d)
+		}
+		return t, nil
+	}
+	streaming, err := measure(b.samples(300), "stream 1000 0", "text", "")
+	if err != nil {
+		return nil, err
+	}
+	if told := p.hungUp.Load(); told < int64(len(streaming))-1 {
+		return nil, fmt.Errorf("the provider saw %d of %d hang-ups", told, len(streaming))
+	}
+	stuck, err := measure(b.samples(20), "call mcp__fake__never {}", "toolCall", "running")
+	if err != nil {
+		return nil, err
+	}
+	if n, err := received(log, "tools/call"); err != nil || n != len(stuck) {
+		return nil, fmt.Errorf("%d of %d calls reached the server (%w)", n, len(stuck), err)
+	}
+	return []row{
+		{
+			fmt.Sprintf("`$/cancelRequest` to the answer, the provider streams (%d runs)", len(streaming)), "p99 ≤ 20 ms",
+			fmt.Sprintf("p99 %s (p50 %s)", ms(streaming.p99()), ms(streaming.p50())), streaming.p99() <= 20*time.Millisecond,
+		},
+		{
+			fmt.Sprintf("the same with a tool that never reacts (%d runs)", len(stuck)), "p99 ≤ 500 ms",
+			fmt.Sprintf("p99 %s (p50 %s)", ms(stuck.p99()), ms(stuck.p50())), stuck.p99() <= 500*time.Millisecond,
+		},
+	}, nil
+}
