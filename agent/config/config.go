@@ -30,6 +30,10 @@ type Request struct {
 	// NoCommands leaves ${cmd:…} for a later Load, because a command may take
 	// seconds: what needs one is left out, and Config.Pending is set.
 	NoCommands bool
+	// Files gives what is in force; nil: what is on disk.
+	Files *Files
+	// Units counts a text as the columns of a Problem are counted; nil: bytes.
+	Units func(text string) int
 }
 
 // Config is the whole configuration in force.
@@ -44,6 +48,8 @@ type Config struct {
 	Detached      string // auto, always, never
 	Problems      []Problem
 	Pending       bool // a Load without NoCommands gives more
+	// Waiting are the servers that it will give, not to be started as they are.
+	Waiting []mcp.ServerConfig
 }
 
 // Offline is the name of the built-in provider.
@@ -67,8 +73,15 @@ type Provider struct {
 type Problem struct {
 	File    string // absolute path; empty: the editor's settings
 	Line    int    // 1-based; 0: unknown
+	From    int    // column on that line, from 0, in Request.Units
+	To      int    // the column after it; 0: the line's end
 	Path    string // the key's path, such as approval.deny[2]
 	Message string
+	// Disables: something does not work at all because of it, where otherwise
+	// it is passed over.
+	Disables bool
+	// Elsewhere: the server or the provider that it disables says so as well.
+	Elsewhere bool
 }
 
 func (p Problem) String() string {
@@ -97,7 +110,13 @@ func Default() Config {
 
 // Load reads all layers and merges them.
 func Load(ctx context.Context, s Source, r Request) Config {
-	l := &loader{ctx: ctx, source: s, request: r, config: Default(), servers: map[string]mcp.ServerConfig{}, withheld: map[string]bool{}}
+	l := &loader{
+		ctx: ctx, source: s, request: r, config: Default(), files: r.Files,
+		servers: map[string]mcp.ServerConfig{}, withheld: map[string]bool{}, faults: map[string]Problem{},
+	}
+	if l.files == nil {
+		l.files = NewFiles()
+	}
 	l.user()
 	for _, raw := range r.Editor {
 		l.editor(raw)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -331,15 +332,31 @@ func FuzzLoad(f *testing.F) {
 	f.Add(`{"mcpServers": {"a": {"command": "${X}", "args": [1, null]}}, "limits": {"steps": 1e99}}`)
 	f.Add("{\"a\": /* */ [,]}")
 	f.Add(`{"mcpServers": {"": {"url": "${"}}, "approval": {"deny": [[]]}}`)
+	f.Add(`{"inputs": [{"id": "a", "type": "pickString", "options": ["x", {"value": "y"}]}, {"id": "b", "type": "command"}], "servers": {"s": {"command": "${input:a}", "cwd": "${input:b}"}}}`)
+	f.Add("\ufeff{\"servers\": {\"s\":\r\n {\"command\": [\"${input:}\"]}}}")
 	f.Fuzz(func(t *testing.T, text string) {
 		folder := t.TempDir()
-		if err := os.WriteFile(filepath.Join(folder, ".mcp.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
+		for _, name := range []string{".mcp.json", ".vscode/mcp.json"} {
+			file := filepath.Join(folder, filepath.FromSlash(name))
+			if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(text), 0o600)); err != nil {
+				t.Fatal(err)
+			}
 		}
 		c := Load(t.Context(), Source{}, Request{Editor: []json.RawMessage{json.RawMessage(text)}, Folders: []string{folder}, NoCommands: true})
 		for _, s := range c.Servers {
 			if s.Fingerprint == "" || s.Name == "" || s.Name == reserved {
 				t.Errorf("server %+v", s)
+			}
+			for _, in := range s.Inputs {
+				if in.ID == "" || in.Options != nil && len(in.Options) == 0 {
+					t.Errorf("input %+v of %s", in, s.Name)
+				}
+			}
+		}
+		lines := strings.Count(text, "\n") + 1
+		for _, p := range c.Problems {
+			if p.Line > lines || p.From < 0 || p.To != 0 && p.To < p.From {
+				t.Errorf("place of %+v", p)
 			}
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -26,7 +25,10 @@ type document struct {
 	file    string // absolute; empty for the editor
 	folder  string // of project files
 	foreign bool   // a format of others: unknown keys are theirs
-	lines   []int  // offsets of line starts
+	text    []byte // what is parsed
+	units   func(string) int
+	inputs  map[string]input // that its servers may name
+	told    int
 	problem func(Problem)
 }
 
@@ -44,19 +46,16 @@ const maxDepth = 100
 // text is no JSON, which is told.
 func (d *document) parse(text []byte) (root node, ok bool) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
-	d.lines = []int{0}
-	for i, c := range text {
-		if c == '\n' {
-			d.lines = append(d.lines, i+1)
-		}
-	}
+	d.text = bytes.Clone(text) // hujson keeps parts of what it is given
 	if tooDeep(text) {
-		d.problem(Problem{File: d.file, Message: fmt.Sprintf("nested deeper than %d levels", maxDepth)})
+		d.problem(Problem{File: d.file, Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Disables: true})
 		return node{}, false
 	}
-	v, err := hujson.Parse(text)
+	v, err := hujson.Parse(d.text)
 	if err != nil {
-		d.problem(Problem{File: d.file, Line: lineOf(err), Message: "is no JSON: " + strings.TrimPrefix(err.Error(), "hujson: ")})
+		at := d.at(d.offsetOf(err), len(d.text))
+		at.Message, at.Disables = "is no JSON: "+strings.TrimPrefix(err.Error(), "hujson: "), true
+		d.problem(at)
 		return node{}, false
 	}
 	return node{doc: d, value: &v}, true
@@ -107,26 +106,98 @@ func commentLen(text []byte) int {
 	return len(text)
 }
 
-// lineOf finds the line in hujson's "hujson: line 3, column 5: …".
-func lineOf(err error) int {
-	_, after, ok := bytes.Cut([]byte(err.Error()), []byte("line "))
-	if !ok {
+// offsetOf finds the place in hujson's "hujson: line 3, column 5: …".
+func (d *document) offsetOf(err error) int {
+	var line, column int
+	if _, e := fmt.Sscanf(err.Error(), "hujson: line %d, column %d", &line, &column); e != nil {
 		return 0
 	}
-	n, _ := strconv.Atoi(string(after[:max(0, bytes.IndexByte(after, ','))]))
+	at := 0
+	for ; line > 1; line-- {
+		at += bytes.IndexByte(d.text[at:], '\n') + 1
+	}
+	return min(at+column-1, len(d.text))
+}
+
+// at makes a problem of a part of the text, as far as it stands on its first
+// line.
+func (d *document) at(from, to int) Problem {
+	if d.file == "" {
+		return Problem{}
+	}
+	units := d.units
+	if units == nil {
+		units = func(s string) int { return len(s) }
+	}
+	start := bytes.LastIndexByte(d.text[:from], '\n') + 1
+	if end := bytes.IndexAny(d.text[from:], "\r\n"); end >= 0 {
+		to = min(to, from+end)
+	}
+	return Problem{
+		File: d.file, Line: 1 + bytes.Count(d.text[:from], []byte("\n")),
+		From: units(string(d.text[start:from])), To: units(string(d.text[start:to])),
+	}
+}
+
+// fault makes a problem of the node.
+func (n node) fault(format string, args ...any) Problem {
+	p := n.doc.at(n.value.StartOffset, n.value.EndOffset)
+	p.Path, p.Message = n.path, fmt.Sprintf(format, args...)
+	return p
+}
+
+// wrong tells that the node is passed over.
+func (n node) wrong(format string, args ...any) {
+	if n.doc.tells() {
+		n.doc.problem(n.fault(format, args...))
+	}
+}
+
+// disables tells that what the node stands for does not work.
+func (n node) disables(format string, args ...any) {
+	if !n.doc.tells() {
+		return
+	}
+	p := n.fault(format, args...)
+	p.Disables = true
+	n.doc.problem(p)
+}
+
+// tells counts what is told of a document. Beyond what one Load tells the
+// places are not worth their time: there may be as many as bytes.
+func (d *document) tells() bool {
+	if d.told++; d.told > maxProblems {
+		d.problem(Problem{File: d.file})
+	}
+	return d.told <= maxProblems
+}
+
+// find gives the node at a path below, or the last one on the way to it.
+func (n node) find(path string) node {
+	below := func(p string) bool {
+		rest, ok := strings.CutPrefix(path, p)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	}
+	for _, child := range n.children() {
+		if below(child.path) {
+			return child.find(path)
+		}
+	}
 	return n
 }
 
-// wrong tells a problem at the node.
-func (n node) wrong(format string, args ...any) {
-	line := 0
-	for line < len(n.doc.lines) && n.doc.lines[line] <= n.value.StartOffset {
-		line++
+// children gives the nodes in an object or a list.
+func (n node) children() []node {
+	var out []node
+	switch n.value.Value.Kind() {
+	case '{':
+		for _, m := range n.members() {
+			out = append(out, m.node)
+		}
+	case '[':
+		out = n.items()
 	}
-	if n.doc.file == "" {
-		line = 0
-	}
-	n.doc.problem(Problem{File: n.doc.file, Line: line, Path: n.path, Message: fmt.Sprintf(format, args...)})
+	return out
 }
 
 // is reports whether the value is of the kind, null counting as unset, and
@@ -161,8 +232,14 @@ func kindName(k hujson.Kind) string {
 
 // member is a key of an object with its value.
 type member struct {
-	key string
+	key  string
+	name *hujson.Value
 	node
+}
+
+// wrongKey is wrong about the key.
+func (m member) wrongKey(format string, args ...any) {
+	node{m.doc, m.path, m.name}.wrong(format, args...)
 }
 
 // members gives an object's members in order, a repeated key once with its
@@ -176,7 +253,7 @@ func (n node) members() []member {
 	var out []member
 	for i := range obj.Members {
 		key := obj.Members[i].Name.Value.(hujson.Literal).String()
-		m := member{key, node{n.doc, join(n.path, key), &obj.Members[i].Value}}
+		m := member{key, &obj.Members[i].Name, node{n.doc, join(n.path, key), &obj.Members[i].Value}}
 		if j, again := at[key]; again {
 			out[j] = m
 			continue

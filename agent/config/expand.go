@@ -21,8 +21,10 @@ type expander struct {
 	l       *loader
 	doc     *document
 	err     string
-	pending bool // a ${cmd:…} was left for later
+	at      string // the path of the field that err is about
+	pending bool   // a ${cmd:…} was left for later
 	reads   map[string]bool
+	inputs  map[string]mcp.Input // those that the fields name; nil: none may
 }
 
 func (l *loader) expander(d *document) *expander {
@@ -61,9 +63,16 @@ func (x *expander) expand(path, key, text string) string {
 
 func (x *expander) fail(path, format string, args ...any) string {
 	if x.err == "" {
-		x.err = path + ": " + fmt.Sprintf(format, args...)
+		x.at, x.err = path, path+": "+fmt.Sprintf(format, args...)
 	}
 	return ""
+}
+
+// fault is the first failure as a problem, at its place below n.
+func (x *expander) fault(n node) Problem {
+	p := n.find(x.at).fault("%s", strings.TrimPrefix(x.err, x.at+": "))
+	p.Path, p.Disables, p.Elsewhere = x.at, true, true
+	return p
 }
 
 // value evaluates one expression.
@@ -89,7 +98,7 @@ func (x *expander) value(path, expr string) string {
 	case hasKind && kind == "cmd":
 		return x.command(path, arg)
 	case hasKind && kind == "input":
-		return x.fail(path, "${%s} is not supported; use ${VAR} and set the variable", expr)
+		return x.input(path, arg)
 	}
 	name, fallback, hasFallback := strings.Cut(expr, ":-")
 	if !isName(name) {
@@ -139,7 +148,7 @@ func (x *expander) file(path, name string) string {
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(x.l.source.Dir, name)
 	}
-	text, err := readFile(name)
+	text, err := x.l.files.read(name)
 	if err != nil {
 		return x.fail(path, "${file:…} cannot be read: %v", err)
 	}

@@ -1,11 +1,11 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -23,7 +23,9 @@ type loader struct {
 	config   Config
 	provider string          // the key that is to be used; empty: none named
 	withheld map[string]bool // variables that providers read
+	files    *Files
 	servers  map[string]mcp.ServerConfig
+	faults   map[string]Problem // what is wrong with a provider, by name
 }
 
 // maxProblems bounds what one Load tells: a project's file may be all wrong.
@@ -38,23 +40,43 @@ func (l *loader) problem(p Problem) {
 	}
 }
 
-// read parses a file; a missing one is no problem.
-func (l *loader) read(d *document) (node, bool) {
-	d.problem = l.problem
-	text, err := readFile(d.file)
+// read parses a file; a missing one is no problem. A file that was good before
+// and is not now, as when it is half written, stays in force as it was.
+func (l *loader) read(d *document) (root node, ok bool) {
+	d.units = l.request.Units
+	before, kept := l.files.before(d.file)
+	d.problem = func(p Problem) {
+		if p.Disables && kept {
+			p.Message += "; what it said before stays in force"
+		}
+		l.problem(p)
+	}
+	text, err := l.files.read(d.file)
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case isMissing(err):
+		l.files.gone(d.file)
 		return node{}, false
 	case errors.Is(err, errIrregular), errors.Is(err, errLarge):
-		l.problem(Problem{File: d.file, Message: err.Error()})
-		return node{}, false
+		d.problem(Problem{File: d.file, Message: err.Error(), Disables: true})
 	case err != nil:
-		l.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error()})
-		return node{}, false
-	case len(strings.TrimSpace(string(text))) == 0:
+		d.problem(Problem{File: d.file, Message: "cannot be read: " + err.Error(), Disables: true})
+	case len(bytes.TrimSpace(text)) == 0:
+		if !kept {
+			return node{}, false
+		}
+		d.problem(Problem{File: d.file, Message: "is empty", Disables: true})
+	default:
+		if root, ok = d.parse(text); ok {
+			l.files.parsed(d.file)
+			d.problem = l.problem
+			return root, true
+		}
+	}
+	if !kept {
 		return node{}, false
 	}
-	return d.parse(text)
+	d.problem = func(Problem) {} // its places are those of another text
+	return d.parse(before)
 }
 
 func (l *loader) user() {
@@ -90,9 +112,13 @@ func (l *loader) project(folder string) {
 		if !ok {
 			continue
 		}
-		if p.key == "" {
+		switch p.key {
+		case "":
 			l.whole(root)
-		} else {
+		case "servers":
+			d.inputs = inputsOf(root)
+			fallthrough
+		default:
 			l.serversOf(root, p.key, folder)
 		}
 	}
@@ -106,7 +132,7 @@ func (l *loader) serversOf(root node, key, folder string) {
 			found = true
 			l.mcpServers(m.node, folder)
 		} else if !root.doc.foreign && m.key != "$schema" {
-			m.wrong("unknown key; this file holds %q", key)
+			m.wrongKey("unknown key; this file holds %q", key)
 		}
 	}
 	// An object whose servers stand at the top is the usual mistake.
@@ -120,7 +146,7 @@ func (l *loader) whole(root node) {
 	c := &l.config
 	for _, m := range root.members() {
 		if root.doc.layer == projectLayer && !narrows[m.key] {
-			m.wrong("a project's file cannot set this; it is ignored")
+			m.wrongKey("a project's file cannot set this; it is ignored")
 			continue
 		}
 		switch m.key {
@@ -146,7 +172,7 @@ func (l *loader) whole(root node) {
 		case "limits":
 			l.limits(m.node)
 		default:
-			m.wrong("unknown key")
+			m.wrongKey("unknown key")
 		}
 	}
 }
@@ -175,7 +201,7 @@ func (l *loader) approval(n node) {
 		case m.key == "deny":
 			a.Deny = append(a.Deny, m.texts()...)
 		case project:
-			m.wrong("a project's file can only add to ask and deny; it is ignored")
+			m.wrongKey("a project's file can only add to ask and deny; it is ignored")
 		case m.key == "allow":
 			a.Allow = append(a.Allow, m.texts()...)
 		case m.key == "default":
@@ -185,7 +211,7 @@ func (l *loader) approval(n node) {
 				a.Timeout = duration(s)
 			}
 		default:
-			m.wrong("unknown key")
+			m.wrongKey("unknown key")
 		}
 	}
 }
@@ -199,7 +225,7 @@ func (l *loader) limits(n node) {
 	for _, m := range n.members() {
 		to, known := fields[m.key]
 		if !known {
-			m.wrong("unknown key")
+			m.wrongKey("unknown key")
 			continue
 		}
 		v, ok := m.count(1)
@@ -243,10 +269,12 @@ func (l *loader) decodeProvider(p member) Provider {
 				out.IdleTimeout = duration(s)
 			}
 		default:
-			m.wrong("unknown key")
+			m.wrongKey("unknown key")
 		}
 	}
-	out.Err = x.err
+	if out.Err = x.err; x.err != "" {
+		l.faults[p.key] = x.fault(p.node)
+	}
 	maps.Copy(l.withheld, x.reads)
 	if x.pending {
 		l.config.Pending = true
@@ -276,12 +304,16 @@ func (l *loader) secret(values ...string) {
 func (l *loader) finish() Config {
 	c := &l.config
 	c.Provider = l.choose()
+	if fault, wrong := l.faults[c.Provider.Name]; wrong && c.Provider.Err != "" {
+		l.problem(fault)
+	}
 	withheld := slices.Sorted(maps.Keys(l.withheld))
 	for _, name := range slices.Sorted(maps.Keys(l.servers)) {
 		server := l.servers[name]
 		server.Withheld = withheld
 		c.Servers = append(c.Servers, server)
 	}
+	l.files.loaded()
 	return *c
 }
 

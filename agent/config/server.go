@@ -26,13 +26,13 @@ func (l *loader) mcpServers(n node, folder string) {
 		old, exists := l.servers[m.key]
 		switch {
 		case m.key == reserved:
-			m.wrong("the name %q is reserved for the embedded server; it is ignored", reserved)
+			m.wrongKey("the name %q is reserved for the embedded server; it is ignored", reserved)
 		case m.key == "":
-			m.wrong("a server needs a name")
+			m.wrongKey("a server needs a name")
 		case exists && c.Project && !old.Project:
-			m.wrong("a server of this name is in the user's configuration; the project's is not started")
+			m.wrongKey("a server of this name is in the user's configuration; the project's is not started")
 		case exists && c.Project && old.Fingerprint != c.Fingerprint:
-			m.wrong("a server of this name is also in %s, which counts", old.Source)
+			m.wrongKey("a server of this name is also in %s, which counts", old.Source)
 		case exists && c.Project:
 		default:
 			l.servers[m.key] = c
@@ -82,12 +82,12 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 	}
 	r := raw{Folder: folder, File: d.file, Key: m.key}
 	if m.value.Value.Kind() != '{' {
-		m.wrong("a server must be an object")
+		m.disables("a server must be an object")
 		return c, false
 	}
 	for _, f := range m.members() {
 		if !serverField(f, &c, &r) && !d.foreign {
-			f.wrong("unknown key")
+			f.wrongKey("unknown key")
 		}
 	}
 	switch {
@@ -99,10 +99,10 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 	}
 	switch {
 	case r.Type == "stdio" && r.Command == "":
-		m.wrong("a stdio server needs a command")
+		m.disables("a stdio server needs a command")
 		return c, false
 	case r.Type != "stdio" && r.URL == "":
-		m.wrong("a server needs a command or a url")
+		m.disables("a server needs a command or a url")
 		return c, false
 	}
 	c.Type = r.Type
@@ -182,6 +182,7 @@ func userOnly(f member, to *bool) {
 // that must wait until commands may run.
 func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 	x := l.expander(m.doc)
+	x.inputs = map[string]mcp.Input{}
 	at := func(field string) string { return join(m.path, field) }
 	c.Command = x.expand(at("command"), "", r.Command)
 	for i, a := range r.Args {
@@ -200,13 +201,21 @@ func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 	}
 	c.URL = x.expand(at("url"), "", r.URL)
 	c.Cwd = x.expand(at("cwd"), "", r.Cwd)
-	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) {
+	// Where an input is part of it mcp joins it, once it is known.
+	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) && !strings.Contains(c.Cwd, "${input:") {
 		c.Cwd = filepath.Join(c.Folder, c.Cwd)
 	}
 	c.Reads = slices.Sorted(maps.Keys(x.reads))
+	for _, id := range slices.Sorted(maps.Keys(x.inputs)) {
+		c.Inputs = append(c.Inputs, x.inputs[id])
+	}
 	c.Err = x.err
-	if x.pending {
+	switch {
+	case x.pending:
 		l.config.Pending = true
+		l.config.Waiting = append(l.config.Waiting, *c)
+	case x.err != "" && !c.Disabled:
+		m.doc.problem(x.fault(m.node))
 	}
 	return !x.pending
 }
@@ -214,11 +223,14 @@ func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 // envFile adds the variables of a file of NAME=value lines, VS Code's field,
 // and returns the SHA-256 (hex) of its text.
 func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) string {
+	inputs := x.inputs
+	x.inputs = nil // the file is read before anybody is asked
 	name = x.expand(path, "", name)
+	x.inputs = inputs
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Folder, name)
 	}
-	text, err := readFile(name)
+	text, err := l.files.read(name)
 	if err != nil {
 		x.fail(path, "cannot be read: %v", err)
 		return ""
