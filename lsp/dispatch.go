@@ -171,9 +171,12 @@ func (s *Server) notification(method string, params []byte) (err error) {
 	case "textDocument/didChange":
 		return s.docs.didChange(params)
 	case "textDocument/didSave":
+		s.savedFile(params)
 		return s.docs.didSave(params)
 	case "textDocument/didClose":
 		return s.docs.didClose(params)
+	case "workspace/didChangeWatchedFiles":
+		s.settings.files.kick() // it looks at all of them
 	case "workspace/didChangeConfiguration":
 		return s.settings.changed(params)
 	case "workspace/didChangeWorkspaceFolders":

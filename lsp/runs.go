@@ -47,6 +47,8 @@ type runs struct {
 	mu     sync.Mutex
 	list   []*run            // as they came: the live ones and the last finished ones
 	queues map[string][]*run // the live runs of each session; the first has the turn
+	active int               // runs between begin and end
+	turns  uint64            // how often one began or ended
 	ended  error             // why no run is taken any more; nil: they are
 }
 
@@ -104,7 +106,17 @@ func (r *runs) begin(x *run) error {
 	}
 	x.status = runRunning
 	x.startedAt = time.Now()
+	r.active++
+	r.turns++
 	return nil
+}
+
+// activity reports whether a run is active, and a number that changes whenever
+// one begins or ends.
+func (r *runs) activity() (active bool, turns uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.active > 0, r.turns
 }
 
 // wait counts the questions of a run that are open, by +1 and -1.
@@ -133,6 +145,11 @@ func (r *runs) end(x *run, status runStatus) {
 	at := slices.Index(r.list, x)
 	if at < 0 {
 		return // it has ended
+	}
+	if x.status != runQueued {
+		r.active--
+		r.turns++
+		r.s.settings.files.kick() // whatever it changed on disk is held against it
 	}
 	x.status = status
 	r.list[at] = x.record()

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -34,13 +32,17 @@ type settings struct {
 	whole   chan struct{} // closed once nothing of the configuration is pending
 	settled sync.Once     // closes whole
 
-	// Of follow alone: what the client was told.
-	told  []config.Problem
-	files map[uri.URI]bool
+	files *configFiles
+
+	// Of follow alone: what the client was told, and at which files.
+	told   []config.Problem
+	marked map[uri.URI]bool
 }
 
 func newSettings(s *Server) *settings {
-	return &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), files: make(map[uri.URI]bool)}
+	t := &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
+	t.files = newConfigFiles(t)
+	return t
 }
 
 // configure reads the configuration for the first time, from files alone. It
@@ -96,39 +98,66 @@ func (t *settings) follow(ctx context.Context) {
 		t.enforce()
 	}
 	t.tell(t.s.cfg.Load().Problems)
-	t.register(ctx)
+	var wg sync.WaitGroup // they end with ctx
+	defer wg.Wait()
+	defer t.files.asking.Wait()
+	t.files.watcher = config.NewWatcher(t.s.o.Log)
+	wg.Go(func() { t.files.watcher.Run(ctx) })
+	t.files.loaded()
+	wg.Go(func() { t.register(ctx) })
 	for changed := false; ; {
 		if t.wantsPull() {
 			changed = t.ask(ctx) || changed
 		}
+		changed = t.files.changed(ctx) || changed
 		if changed {
-			t.read(ctx, false)
-			t.enforce()
-			t.tell(t.s.cfg.Load().Problems)
+			t.renew(ctx)
+			changed = false
 		}
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.wake:
 			changed = true
+		case <-t.files.watcher.C:
+		case <-t.files.look:
+		case p := <-t.files.accepted:
+			changed = t.files.accept(p)
 		}
 	}
 }
 
-// register asks for didChangeConfiguration where the client sends it only to
-// who asked.
+// renew reads the configuration anew and puts it into force. The secrets in it
+// are known before anything of it is told.
+func (t *settings) renew(ctx context.Context) {
+	before := *t.s.cfg.Load()
+	t.read(ctx, false)
+	t.enforce()
+	now := t.s.cfg.Load()
+	if d := config.Diff(before, *now); !d.None() {
+		t.s.logMessage(protocol.MessageTypeInfo, t.words("agentls: the configuration was read anew: "+describe(d)))
+	}
+	t.tell(now.Problems)
+}
+
+// register asks for didChangeConfiguration, and for didChangeWatchedFiles,
+// where the client sends it only to who asked.
 func (t *settings) register(ctx context.Context) {
-	ws := t.s.peer.caps.Workspace
-	if ws == nil || ws.DidChangeConfiguration == nil || ws.DidChangeConfiguration.DynamicRegistration == nil || !*ws.DidChangeConfiguration.DynamicRegistration {
+	var list []protocol.Registration
+	if ws := t.s.peer.caps.Workspace; ws != nil && ws.DidChangeConfiguration != nil && deref(ws.DidChangeConfiguration.DynamicRegistration) {
+		list = append(list, protocol.Registration{ID: "agentls.configuration", Method: "workspace/didChangeConfiguration"})
+	}
+	if r, ok := t.files.registration(); ok {
+		list = append(list, r)
+	}
+	if len(list) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
-	err := t.s.call(ctx, "client/registerCapability", protocol.RegistrationParams{
-		Registrations: []protocol.Registration{{ID: "agentls.configuration", Method: "workspace/didChangeConfiguration"}},
-	}, nil)
+	err := t.s.call(ctx, "client/registerCapability", protocol.RegistrationParams{Registrations: list}, nil)
 	if err != nil && !isCancel(err) {
-		t.s.o.Log.Info("the client will not tell of changed settings", "error", err)
+		t.s.o.Log.Info("the client will not tell of changed settings and files", "error", err)
 	}
 }
 
@@ -161,14 +190,23 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 
 // read reads all layers, without the commands in them if it must not wait.
 func (t *settings) read(ctx context.Context, noCommands bool) {
+	cfg := t.load(ctx, t.files.inForce, noCommands)
+	t.s.cfg.Store(&cfg)
+	t.files.loaded()
+}
+
+// load is read for other files than those in force.
+func (t *settings) load(ctx context.Context, files *config.Files, noCommands bool) config.Config {
 	t.mu.Lock()
-	request := config.Request{Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands}
+	request := config.Request{
+		Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands, Files: files,
+		Units: func(text string) int { return int(unitsIn(text, t.s.docs.encoding)) }, //nolint:gosec // a line's length
+	}
 	t.mu.Unlock()
 	for _, f := range t.s.o.State.Folders() {
 		request.Folders = append(request.Folders, f.Path)
 	}
-	cfg := config.Load(ctx, t.s.o.Config, request)
-	t.s.cfg.Store(&cfg)
+	return config.Load(ctx, t.s.o.Config, request)
 }
 
 // enforce starts and stops servers as the configuration now says.
@@ -188,73 +226,6 @@ func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 		return t.s.cfg.Load(), nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
-	}
-}
-
-// tell shows problems where the user looks: in the log, and at their file.
-func (t *settings) tell(problems []config.Problem) {
-	files := make(map[uri.URI][]protocol.Diagnostic)
-	var fresh []config.Problem
-	for _, p := range problems {
-		if !slices.Contains(t.told, p) {
-			fresh = append(fresh, p)
-			t.s.logMessage(protocol.MessageTypeWarning, t.words(p.String()))
-		}
-		if p.File != "" {
-			file := uri.File(p.File)
-			files[file] = append(files[file], t.diagnose(p))
-		}
-	}
-	for file := range t.files {
-		if files[file] == nil {
-			t.s.notify("textDocument/publishDiagnostics", protocol.PublishDiagnosticsParams{URI: file})
-			delete(t.files, file)
-		}
-	}
-	if !slices.Equal(t.told, problems) {
-		for file, list := range files {
-			t.s.notify("textDocument/publishDiagnostics", protocol.PublishDiagnosticsParams{URI: file, Diagnostics: list})
-			t.files[file] = true
-		}
-	}
-	t.told = problems
-	t.popUp(fresh)
-}
-
-// popUp tells that something is wrong to who looks at neither the log nor the
-// file: what is passed over may be a rule that denies.
-func (t *settings) popUp(fresh []config.Problem) {
-	if len(fresh) == 0 || t.s.cfg.Load().Notifications == "off" {
-		return
-	}
-	text := "agentls: something in the configuration is passed over: " + t.words(fresh[0].String())
-	if more := len(fresh) - 1; more > 0 {
-		text += fmt.Sprintf(" (and %d more in the log)", more)
-	}
-	t.s.showMessage(protocol.MessageTypeWarning, text)
-}
-
-// problemLimit is more than clean shows: a problem begins with its file.
-const problemLimit = 1000
-
-// words makes a problem fit to be shown: it quotes keys and values of files
-// that may come with a project.
-func (t *settings) words(text string) string {
-	return cleanTo(t.s.o.Secrets.Redact(text), problemLimit)
-}
-
-func (t *settings) diagnose(p config.Problem) protocol.Diagnostic {
-	text := p.Message
-	if p.Path != "" {
-		text = p.Path + ": " + text
-	}
-	line := uint32(max(0, p.Line-1))
-	return protocol.Diagnostic{
-		// To the end of the line, which clients clamp.
-		Range:    protocol.Range{Start: protocol.Position{Line: line}, End: protocol.Position{Line: line, Character: 1000}},
-		Severity: protocol.DiagnosticSeverityWarning,
-		Source:   protocol.NewOptional("agentls"),
-		Message:  protocol.String(t.words(text)),
 	}
 }
 

@@ -35,7 +35,9 @@ func TestServerStartsOnlyWhenTheOneBeforeIsGone(t *testing.T) {
 	same := func(c ServerConfig) []ServerConfig { return []ServerConfig{c} }
 	none := func(ServerConfig) []ServerConfig { return nil }
 	disabled := func(c ServerConfig) []ServerConfig { c.Disabled = true; return []ServerConfig{c} }
+	other := func(c ServerConfig) []ServerConfig { c.Timeout += time.Minute; return []ServerConfig{c} }
 	check("changed", same)
+	check("changed twice", other) // the one between starts nothing
 	check("taken out", none)
 	check("disabled", disabled)
 	check("disabled, then taken out", disabled, none)

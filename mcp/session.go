@@ -131,6 +131,10 @@ func (s *session) start(ctx context.Context, wg *sync.WaitGroup, after <-chan st
 			if after != nil {
 				<-after
 			}
+			if ctx.Err() != nil { // replaced while it waited: it starts nothing
+				s.update(func() { s.status, s.err = StatusStopped, "" })
+				return
+			}
 			if s.guard(ctx, s.run) {
 				s.update(func() { s.status, s.err = StatusStopped, "" })
 			}

@@ -13,6 +13,11 @@ type Changes struct {
 	Settings                []string // keys beside mcpServers
 }
 
+// None reports that nothing differs.
+func (c Changes) None() bool {
+	return len(c.Added)+len(c.Removed)+len(c.Changed)+len(c.Settings) == 0
+}
+
 // Diff tells what becomes of before with after. A ${cmd:…} counts as it is
 // written where a Load left it out.
 func Diff(before, after Config) Changes {

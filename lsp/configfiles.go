@@ -1,0 +1,259 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+
+	"agentls/agent"
+	"agentls/agent/config"
+)
+
+// configFiles follows the configuration's files on disk: a person's edit comes
+// into force, a change of a run's waits for a person (CONTRACT §2). All but
+// what mu guards belongs to settings.follow.
+type configFiles struct {
+	t        *settings
+	inForce  *config.Files
+	watcher  *config.Watcher // made by follow
+	look     chan struct{}   // 1 slot: somebody else saw a change
+	accepted chan *proposal  // by a person
+
+	activity uint64          // of runs, when the files were last looked at
+	held     map[string]bool // what waits for a person, or was refused
+	open     *proposal       // what was asked last, with held; nil: nothing is held
+	asking   sync.WaitGroup  // the goroutines of questions
+
+	mu    sync.Mutex
+	names map[string]string // the files in force, by each path that they may be saved under
+	saved map[string]bool   // by the editor since the files were last looked at
+}
+
+// proposal is a change that a person is asked about.
+type proposal struct {
+	now      *config.Files
+	names    []string
+	withdraw context.CancelCauseFunc
+}
+
+func newConfigFiles(t *settings) *configFiles {
+	return &configFiles{
+		t: t, inForce: config.NewFiles(), look: make(chan struct{}, 1), accepted: make(chan *proposal),
+		held: map[string]bool{}, saved: map[string]bool{}, names: map[string]string{},
+	}
+}
+
+// kick asks follow to look at the files.
+func (c *configFiles) kick() {
+	select {
+	case c.look <- struct{}{}:
+	default:
+	}
+}
+
+// didSave lets a file that a person saved in the editor count at once.
+func (c *configFiles) didSave(path string) {
+	c.mu.Lock()
+	name, ours := c.names[path]
+	if ours {
+		c.saved[name] = true
+	}
+	c.mu.Unlock()
+	if ours {
+		c.kick()
+	}
+}
+
+// savedFile is didSave, for a document that need not be open.
+func (s *Server) savedFile(params []byte) {
+	if p, err := decodeDocument(params); err == nil { // docs tells what is wrong
+		if _, path := canonical(p.TextDocument.URI); path != "" {
+			s.settings.files.didSave(path)
+		}
+	}
+}
+
+// loaded notes which files are in force, after each Load.
+func (c *configFiles) loaded() {
+	files := c.inForce.Names()
+	names := make(map[string]string, len(files))
+	for _, file := range files {
+		names[file] = file
+		if real, err := filepath.EvalSymlinks(file); err == nil {
+			names[real] = file
+		}
+	}
+	c.mu.Lock()
+	c.names = names
+	c.mu.Unlock()
+	if c.watcher != nil {
+		c.watcher.Watch(files)
+	}
+}
+
+// changed looks at the files and reports whether what is in force is now
+// another. What changed while a run was active, and was not saved in the
+// editor, is asked about first.
+func (c *configFiles) changed(ctx context.Context) bool {
+	busy, activity := c.t.s.runs.activity()
+	c.mu.Lock()
+	saved := c.saved
+	c.saved = map[string]bool{}
+	c.mu.Unlock()
+	now := c.inForce.Look()
+	if !busy {
+		busy, _ = c.t.s.runs.activity()
+	}
+	busy = busy || activity != c.activity
+	c.activity = activity
+
+	var take []string
+	held := map[string]bool{}
+	for _, name := range c.inForce.Changed(now) {
+		if !saved[name] && (busy || c.held[name]) {
+			held[name] = true
+		} else {
+			take = append(take, name)
+		}
+	}
+	if c.held = held; len(held) == 0 {
+		c.withdraw()
+	} else if c.isNews(now) {
+		c.withdraw()
+		c.propose(ctx, now)
+	}
+	if len(take) > 0 {
+		c.inForce.Take(now, take...)
+	}
+	return len(take) > 0
+}
+
+// isNews reports whether what is held is other than what was asked about.
+func (c *configFiles) isNews(now *config.Files) bool {
+	names := slices.Sorted(maps.Keys(c.held))
+	return c.open == nil || !slices.Equal(c.open.names, names) ||
+		slices.ContainsFunc(c.open.now.Changed(now), func(name string) bool { return c.held[name] })
+}
+
+func (c *configFiles) withdraw() {
+	if c.open != nil {
+		c.open.withdraw(errNoUse)
+		c.open = nil
+	}
+}
+
+// propose asks a person about what is held.
+func (c *configFiles) propose(ctx context.Context, now *config.Files) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &proposal{now: now, names: slices.Sorted(maps.Keys(c.held)), withdraw: cancel}
+	c.open = p
+	after := c.inForce.Clone()
+	after.Take(now, p.names...)
+	w := c.question(p.names, config.Diff(c.t.load(ctx, c.inForce.Clone(), true), c.t.load(ctx, after, true)))
+	c.asking.Go(func() { // ends with ctx
+		if a, err := c.t.s.asks.settle(ctx, w); err != nil || !yes(a) {
+			return
+		}
+		select {
+		case c.accepted <- p:
+		case <-ctx.Done():
+		}
+	})
+}
+
+// accept brings into force what a person said yes to: what was shown, not what
+// is on disk by now. False: it is no longer what is held.
+func (c *configFiles) accept(p *proposal) bool {
+	if p != c.open {
+		return false
+	}
+	c.withdraw()
+	c.inForce.Take(p.now, p.names...)
+	for _, name := range p.names {
+		delete(c.held, name)
+	}
+	return true
+}
+
+func (c *configFiles) question(names []string, d config.Changes) *question {
+	shown := make([]string, len(names))
+	for i, name := range names {
+		shown[i] = c.t.s.shortPath(name)
+	}
+	arguments, _ := json.Marshal(map[string]any{ // strings always encode
+		"files": names, "serversAdded": orNone(d.Added), "serversRemoved": orNone(d.Removed), "serversChanged": orNone(d.Changed), "settings": orNone(d.Settings),
+	})
+	return &question{
+		id: newID(), kind: "trust", arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
+		reason:  "configuration files changed while a run was active; the change is not in force",
+		message: breakLinks("agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + "). Apply the change?"),
+		choices: []choice{{"Not now", agent.DecisionDeny}, {"Apply", agent.DecisionOnce}},
+	}
+}
+
+func orNone(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+func visibles(words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = visible(word)
+	}
+	return out
+}
+
+// describe puts changes into words.
+func describe(d config.Changes) string {
+	var parts []string
+	for _, p := range []struct {
+		what  string
+		names []string
+	}{{"servers added", d.Added}, {"servers removed", d.Removed}, {"servers changed", d.Changed}, {"settings changed", d.Settings}} {
+		if len(p.names) > 0 {
+			parts = append(parts, p.what+": "+strings.Join(visibles(p.names), ", "))
+		}
+	}
+	if len(parts) == 0 {
+		return "to the same effect"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// shortPath is a path as a person knows it: relative to its folder.
+func (s *Server) shortPath(path string) string {
+	for _, folder := range s.folders() {
+		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// registration asks the client to tell of changes, for file systems that tell
+// us nothing.
+func (c *configFiles) registration() (r protocol.Registration, ok bool) {
+	ws := c.t.s.peer.caps.Workspace
+	if ws == nil || ws.DidChangeWatchedFiles == nil || !deref(ws.DidChangeWatchedFiles.DynamicRegistration) {
+		return r, false
+	}
+	type watcher struct {
+		Pattern any `json:"globPattern"`
+	}
+	watchers := []watcher{{"**/.mcp.json"}, {"**/.vscode/mcp.json"}, {"**/.agentls/config.json"}}
+	if dir := c.t.s.o.Config.Dir; dir != "" && deref(ws.DidChangeWatchedFiles.RelativePatternSupport) {
+		watchers = append(watchers, watcher{map[string]any{"baseUri": uri.File(dir), "pattern": "{config,mcp}.json"}})
+	}
+	options, _ := json.Marshal(map[string]any{"watchers": watchers}) // strings always encode
+	return protocol.Registration{ID: "agentls.files", Method: "workspace/didChangeWatchedFiles", RegisterOptions: options}, true
+}
