@@ -239,11 +239,11 @@ func diagnostics(d *Attachment) string {
 	if len(d.Diagnostics) == 0 {
 		return ""
 	}
-	lines := make([]string, len(d.Diagnostics))
-	for i, line := range d.Diagnostics {
-		lines[i] = strings.ReplaceAll(strings.TrimSpace(line), "\n", "\n  ")
+	attributes := []string{"path", d.Path}
+	if d.Chosen {
+		attributes = append(attributes, "chosen", "true")
 	}
-	return "\n\n" + block("diagnostics", strings.Join(lines, "\n"), "path", d.Path)
+	return "\n\n" + block("diagnostics", strings.Join(d.Diagnostics, "\n"), attributes...)
 }
 
 // content is the user message of a task: the prompt, then what belongs to it.

@@ -56,8 +56,9 @@ type Attachment struct {
 	Truncated  bool
 	Moved      bool // it changed since the part was chosen: the part may be another
 	// Diagnostics are those that touch it, `line:column: severity: message
-	// [source code]` each. They are data, as the text is.
+	// [source code]` each, further lines indented. They are data, as the text is.
 	Diagnostics []string
+	Chosen      bool // the task is about these diagnostics
 }
 
 // Limits bound one run (CONTRACT §2). Zero values mean the defaults.

@@ -18,6 +18,9 @@ const (
 	questionTimeout = 600 * time.Second // where the configuration gives none
 )
 
+// allowOnce is the title of the least yes.
+const allowOnce = "Allow once"
+
 // questions holds what waits for a person (CONTRACT §7, Asking).
 type questions struct {
 	s       *Server
@@ -151,7 +154,7 @@ func toolQuestion(s *Server, a agent.Question) *question {
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{
 			{"Deny", agent.DecisionDeny},
-			{"Allow once", agent.DecisionOnce},
+			{allowOnce, agent.DecisionOnce},
 			{"Allow for this session", agent.DecisionSession},
 			{"Always allow", agent.DecisionAlways},
 		},

@@ -1,7 +1,9 @@
 package lsp
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -25,6 +27,10 @@ const (
 type documentArg struct {
 	URI   *string   `json:"uri"`
 	Range *rangeArg `json:"range"`
+	// What a code action was offered for: the version of the text that the
+	// range is of, and the problems there, as LSP has them.
+	Version     *float64        `json:"version"`
+	Diagnostics json.RawMessage `json:"diagnostics"`
 }
 
 // attachment is a document on its way into a prompt. An open one is taken from
@@ -50,8 +56,12 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 		return nil, badf("%s: document.range must have start and end", command)
 	}
 	a := &attachment{s: s, rng: arg.Range}
+	chosen := readDiagnostics(arg.Diagnostics)
+	a.Chosen = len(chosen) > 0
+	a.Diagnostics = s.written(chosen)
 	if d, ok := s.docs.get(*arg.URI); ok {
 		a.Path, a.LanguageID = d.uri, d.languageID
+		a.Moved = arg.Version != nil && *arg.Version != float64(d.version)
 		if d.path != "" {
 			a.Path = d.path
 			if folder, name, ok := s.inFolder(d.path); ok {
@@ -59,7 +69,9 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 			}
 		}
 		a.take(d.text)
-		a.Diagnostics = s.touching(d, a.StartLine, a.EndLine)
+		if !a.Chosen {
+			a.Diagnostics = s.touching(d, a.StartLine, a.EndLine)
+		}
 		return a, nil
 	}
 	if !strings.HasPrefix(strings.ToLower(*arg.URI), "file:") {
@@ -78,7 +90,9 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 	if r := a.rng; r != nil {
 		first, last = lineSpan(r.ordered())
 	}
-	a.Diagnostics = s.touching(document{path: u.FsPath(), spelled: *arg.URI}, first, last)
+	if !a.Chosen {
+		a.Diagnostics = s.touching(document{path: u.FsPath(), spelled: *arg.URI}, first, last)
+	}
 	return a, nil
 }
 
@@ -103,6 +117,11 @@ func (s *Server) folders() []string {
 	return paths
 }
 
+// empty reports that an action would have nothing to work on.
+func (a *attachment) empty() bool {
+	return a.file == "" && strings.TrimSpace(a.Text) == "" && len(a.Diagnostics) == 0
+}
+
 // load reads a document that is not open. It stays inside the folder, also
 // over symbolic links.
 func (a *attachment) load() error {
@@ -115,10 +134,10 @@ func (a *attachment) load() error {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err
 		}
-		return badf("agentls.ask: document %s cannot be read: %v", clip(a.file, 200), err)
+		return badf("document %s cannot be read: %v", clip(a.file, 200), err)
 	}
 	if !utf8.ValidString(text) {
-		return badf("agentls.ask: document %s is no text in UTF-8", clip(a.file, 200))
+		return badf("document %s is no text in UTF-8", clip(a.file, 200))
 	}
 	a.file = ""
 	a.take(text)
@@ -164,8 +183,8 @@ func (a *attachment) take(text string) {
 	if r := a.rng; r != nil {
 		from, to := r.ordered()
 		start, end := a.s.docs.offset(text, from), a.s.docs.offset(text, to)
+		a.StartLine, a.EndLine = lineSpan(a.s.docs.position(text, start), a.s.docs.position(text, end))
 		text = text[start:max(start, end)]
-		a.StartLine, a.EndLine = lineSpan(from, to)
 	}
 	a.Text = text
 	if len(text) > attachMax {
@@ -188,6 +207,21 @@ func lineSpan(from, to protocol.Position) (first, last int) {
 		last--
 	}
 	return first, last
+}
+
+// place says which part of which document it is, for a person: path, or
+// path:first-last.
+func (a *attachment) place() string {
+	switch r := a.rng; {
+	case r == nil:
+		return a.Path
+	case a.StartLine == 0: // not read yet
+		first, last := lineSpan(r.Start.Position, r.End.Position)
+		return fmt.Sprintf("%s:%d-%d", a.Path, first, last)
+	case a.StartLine == a.EndLine:
+		return fmt.Sprintf("%s:%d", a.Path, a.StartLine)
+	}
+	return fmt.Sprintf("%s:%d-%d", a.Path, a.StartLine, a.EndLine)
 }
 
 // attachment gives what goes to the agent; nil for none.

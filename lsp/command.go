@@ -33,6 +33,7 @@ func commands() []command {
 	return []command{
 		{name: "agentls.ask", bare: "prompt", prepare: takes(prepareAsk)},
 		{name: "agentls.send", bare: "uri", prepare: takes(prepareSend)},
+		{name: "agentls.new", prepare: takes(prepareNew)},
 		{name: "agentls.cancel", bare: "runId", prepare: takes(prepareCancel)},
 		{name: "agentls.runs", prepare: takes(prepareRuns)},
 		{name: "agentls.approvals", prepare: takes(prepareApprovals)},

@@ -29,14 +29,18 @@ type askArg struct {
 }
 
 func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveFunc, error) {
-	if strings.TrimSpace(deref(arg.Prompt)) == "" {
+	action := agent.Action(deref(arg.Action))
+	if action != "" && !slices.Contains(agent.Actions(), action) {
+		return nil, badf("%s: action must be one of fix, explain, rewrite, test, document, not %q", in.command, clip(string(action), 40))
+	}
+	if action != "" && arg.Document == nil {
+		return nil, badf("%s: the action %s needs a document: give {\"document\": {\"uri\": \"…\"}}", in.command, action)
+	}
+	if strings.TrimSpace(deref(arg.Prompt)) == "" && action == "" {
 		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer (a file whose name ends in .agentls.md) and write it there", in.command)
 	}
 	if err := reactOnly(in.command, arg.Mode); err != nil {
 		return nil, err
-	}
-	if arg.Action != nil {
-		return nil, badf("%s: action is not in this version; say in the prompt what is to be done", in.command)
 	}
 	if err := label(in.command, "session", arg.Session); err != nil {
 		return nil, err
@@ -48,9 +52,28 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 	if err != nil {
 		return nil, err
 	}
-	x := s.newRun(*arg.Prompt, deref(arg.Session), deref(arg.RunID))
-	x.document = document
+	if action != "" && document.empty() {
+		return nil, badf("%s: there is no text in that part of %s (any more); select it again", in.command, clip(document.Path, 200))
+	}
+	prompt := deref(arg.Prompt)
+	x := s.newRun(prompt, asked(action, document, prompt), deref(arg.Session), deref(arg.RunID))
+	x.action, x.document = action, document
+	if document != nil && document.Moved {
+		s.showMessage(protocol.MessageTypeInfo, "agentls: "+clean(document.Path)+" changed after this was offered; it is taken as it is now")
+	}
 	return s.queue(x, in, arg.Detached)
+}
+
+// asked is what a person asked for, as it is shown to one.
+func asked(action agent.Action, document *attachment, prompt string) string {
+	if action == "" {
+		return prompt
+	}
+	text := string(action) + " " + document.place()
+	if strings.TrimSpace(prompt) != "" {
+		text += ": " + prompt
+	}
+	return text
 }
 
 // reactOnly refuses the modes that come later.
@@ -65,18 +88,18 @@ func reactOnly(command string, mode *string) error {
 	}
 }
 
-// newRun makes a run that is not queued yet; an empty session or id is made
-// new.
-func (s *Server) newRun(prompt, session, id string) *run {
+// newRun makes a run that is not queued yet; asked is what is shown of it, and
+// an empty session or id is made new.
+func (s *Server) newRun(prompt, asked, session, id string) *run {
 	if session == "" {
 		session = newID()
 	}
 	if id == "" {
 		id = newID()
 	}
-	shown := s.o.Secrets.Redact(prompt[:min(len(prompt), 8*headMax)])
+	shown := s.o.Secrets.Redact(asked[:min(len(asked), 8*headMax)])
 	x := &run{
-		s: s, id: id, session: session, prompt: prompt, head: cleanTo(shown, headMax),
+		s: s, id: id, session: session, prompt: prompt, asked: asked, head: cleanTo(shown, headMax),
 		turn: make(chan struct{}), box: newMailbox(s.clientIsBehind), outcome: make(chan outcome, 1), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background()) // ended by runs, which owns it

@@ -38,7 +38,9 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.ask", obj{"prompt": "x", "mode": "plan"}, `mode "plan" is not in this version`},
 		{"agentls.ask", obj{"prompt": "x", "mode": "team"}, `mode "team" is not in this version`},
 		{"agentls.ask", obj{"prompt": "x", "mode": "fast"}, `mode must be "react"`},
-		{"agentls.ask", obj{"prompt": "x", "action": "fix"}, "action is not in this version"},
+		{"agentls.ask", obj{"prompt": "x", "action": "fix"}, "the action fix needs a document"},
+		{"agentls.ask", obj{"prompt": "x", "action": "refactor"}, "action must be one of fix, explain, rewrite, test, document, not \"refactor\""},
+		{"agentls.ask", obj{"action": "fix", "document": obj{"uri": "file:///x/notes.txt", "range": obj{"start": obj{"line": 7, "character": 0}, "end": obj{"line": 8, "character": 0}}}}, "there is no text"},
 		{"agentls.ask", obj{"prompt": "x", "session": ""}, "session must be 1 to 128 printable characters"},
 		{"agentls.ask", obj{"prompt": "x", "session": "a\nb"}, "session must be"},
 		{"agentls.ask", obj{"prompt": "x", "session": strings.Repeat("a", 129)}, "session must be"},
@@ -62,6 +64,11 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "position": obj{"line": 0}}, "both whole numbers from 0"},
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "stream": 1}, "stream must be true or false"},
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "mode": "plan"}, "not in this version"},
+
+		{"agentls.new", "x", "takes one object"},
+		{"agentls.new", obj{"mode": "plan"}, "not in this version"},
+		{"agentls.new", obj{"document": obj{"uri": "buffer:1"}}, "not open in the editor"},
+		{"agentls.new", obj{"document": obj{"uri": lsptest.FileURI(w.root + "/nosuch.txt")}}, "nosuch.txt cannot be read"},
 
 		{"agentls.cancel", obj{"runId": 1}, "runId must be a string"},
 		{"agentls.cancel", obj{"id": "1"}, `unknown field "id"`},
@@ -126,7 +133,7 @@ func TestTolerantArguments(t *testing.T) {
 
 func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
-		"agentls.ask", "agentls.send", "agentls.cancel", "agentls.runs", "agentls.approvals", "agentls.approve", "agentls.mcp.servers", "agentls.mcp.resources",
+		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.approvals", "agentls.approve", "agentls.mcp.servers", "agentls.mcp.resources",
 		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {

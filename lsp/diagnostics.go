@@ -31,21 +31,27 @@ func readDiagnostics(raw json.RawMessage) []workspace.Diagnostic {
 	_ = json.Unmarshal(raw, &items) // no list: nothing
 	list := make([]workspace.Diagnostic, 0, len(items))
 	for _, item := range items {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(item, &fields) != nil || fields == nil {
-			continue
+		if d, ok := readDiagnostic(item); ok {
+			list = append(list, d)
 		}
-		d := workspace.Diagnostic{
-			Severity: int(lenient[integer](fields["severity"])), Code: word(fields["code"]), Source: word(fields["source"]),
-			Message: word(fields["message"]), Related: readRelated(fields["relatedInformation"]),
-		}
-		d.Position, d.End = lenient[textRange](fields["range"]).places()
-		if d.End.Compare(d.Position) < 0 {
-			d.End = d.Position
-		}
-		list = append(list, d)
 	}
 	return list
+}
+
+func readDiagnostic(raw json.RawMessage) (d workspace.Diagnostic, ok bool) {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil || fields == nil {
+		return d, false
+	}
+	d = workspace.Diagnostic{
+		Severity: int(lenient[integer](fields["severity"])), Code: word(fields["code"]), Source: word(fields["source"]),
+		Message: word(fields["message"]), Related: readRelated(fields["relatedInformation"]),
+	}
+	d.Position, d.End = lenient[textRange](fields["range"]).places()
+	if d.End.Compare(d.Position) < 0 {
+		d.End = d.Position
+	}
+	return d, true
 }
 
 func readRelated(raw json.RawMessage) (list []workspace.Related) {
@@ -69,8 +75,9 @@ func readRelated(raw json.RawMessage) (list []workspace.Related) {
 	return list
 }
 
-// word is a text, the value of a MarkupContent, or a number as it is written;
-// "" for anything else.
+// word is a text, a number as it is written, or the value of an object that
+// holds one: a message in Markdown, a code with its target; "" for anything
+// else.
 func word(raw json.RawMessage) string {
 	var v any
 	_ = json.Unmarshal(raw, &v) // v stays nil
@@ -80,8 +87,12 @@ func word(raw json.RawMessage) string {
 	case float64:
 		return string(raw)
 	case map[string]any:
-		s, _ := v["value"].(string)
-		return s
+		var o struct {
+			Value json.RawMessage `json:"value"`
+		}
+		if _, nested := v["value"].(map[string]any); !nested && json.Unmarshal(raw, &o) == nil {
+			return word(o.Value)
+		}
 	}
 	return ""
 }
@@ -98,9 +109,13 @@ func (s *Server) noteDiagnostics(uri string, rng textRange, list []workspace.Dia
 	noted := workspace.Diagnostics{URI: d.spelled, Path: d.path, Version: d.version, Glimpsed: true, List: list}
 	if old, ok := s.o.State.DiagnosticsOf(d.path, d.spelled); ok && old.Version == d.version {
 		start, end := rng.places()
-		noted.List = slices.Concat(list, slices.DeleteFunc(slices.Clone(old.List), func(o workspace.Diagnostic) bool {
+		elsewhere := slices.DeleteFunc(slices.Clone(old.List), func(o workspace.Diagnostic) bool {
 			return o.End.Compare(start) >= 0 && o.Compare(end) <= 0
-		}))
+		})
+		noted.List = slices.Concat(list, elsewhere)
+		if len(list) == 0 && len(elsewhere) == len(old.List) {
+			return // as at most rests of the cursor
+		}
 	}
 	s.o.State.SetDiagnostics(noted)
 }
@@ -215,18 +230,22 @@ func (s *Server) diagnosed(uri string) workspace.Diagnostics {
 	return workspace.Diagnostics{URI: uri, Path: path}
 }
 
-// touching writes the diagnostics of a document that touch its lines first to
-// last, from 1; first 0 is the whole.
-func (s *Server) touching(d document, first, last int) (texts []string) {
-	known, _ := s.o.State.DiagnosticsOf(d.path, d.spelled)
-	for _, o := range known.List {
-		if first > 0 && (int(o.Line)+1 > last || int(o.End.Line)+1 < first) {
-			continue
-		}
-		if len(texts) == attachDiagnostics {
-			return append(texts, "[more diagnostics are left out]")
-		}
-		texts = append(texts, s.o.State.DiagnosticText(o))
+// written writes diagnostics for the model, a bounded number of them.
+func (s *Server) written(list []workspace.Diagnostic) (texts []string) {
+	for _, d := range list[:min(len(list), attachDiagnostics)] {
+		texts = append(texts, s.o.State.DiagnosticText(d))
+	}
+	if len(list) > attachDiagnostics {
+		texts = append(texts, "[more diagnostics are left out]")
 	}
 	return texts
+}
+
+// touching writes the diagnostics of a document that touch its lines first to
+// last, from 1; first 0 is the whole.
+func (s *Server) touching(d document, first, last int) []string {
+	known, _ := s.o.State.DiagnosticsOf(d.path, d.spelled)
+	return s.written(slices.DeleteFunc(slices.Clone(known.List), func(o workspace.Diagnostic) bool {
+		return first > 0 && (int(o.Line)+1 > last || int(o.End.Line)+1 < first)
+	}))
 }

@@ -138,6 +138,10 @@ func route(method string) (prep prepare, inline bool) {
 		return prepareCompletion, false
 	case "completionItem/resolve":
 		return prepareResolve, false
+	case "textDocument/codeAction":
+		return prepareCodeAction, false
+	case "codeAction/resolve":
+		return prepareCodeActionResolve, false
 	case "workspace/executeCommand":
 		return prepareCommand, false
 	}

@@ -45,12 +45,20 @@ func readPeer(p map[string]json.RawMessage) peer {
 			Save        bool `json:"save"`
 		} `json:"agentls"`
 	}](json.RawMessage(caps.Experimental)).Agentls
+	literals := lenient[struct {
+		TextDocument struct {
+			CodeAction struct {
+				CodeActionLiteralSupport json.RawMessage `json:"codeActionLiteralSupport"`
+			} `json:"codeAction"`
+		} `json:"textDocument"`
+	}](p["capabilities"]).TextDocument.CodeAction.CodeActionLiteralSupport
 	encoding := protocol.PositionEncodingKindUTF16
 	if caps.General != nil && slices.Contains(caps.General.PositionEncodings, protocol.PositionEncodingKindUTF8) {
 		encoding = protocol.PositionEncodingKindUTF8
 	}
 	return peer{
 		name: client.Name, version: client.Version, caps: caps, trusted: options.WorkspaceTrusted, encoding: encoding,
+		literals: len(literals) > 0 && string(literals) != "null" && string(literals) != "false",
 		features: features{words.RunEvents, words.Approvals, words.Plans, words.Diagnostics, words.Save},
 	}
 }
@@ -75,6 +83,9 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 				// With @ alone popups close at the colon in Neovim, and at times in VS Code.
 				TriggerCharacters: []string{"@", ":", "/"},
 				ResolveProvider:   &yes,
+			},
+			CodeActionProvider: &protocol.CodeActionOptions{
+				CodeActionKinds: []protocol.CodeActionKind{kindQuickFix, kindRefactor, kindRewrite}, ResolveProvider: &yes,
 			},
 			ExecuteCommandProvider: protocol.ExecuteCommandOptions{
 				WorkDoneProgressOptions: protocol.WorkDoneProgressOptions{WorkDoneProgress: &yes},

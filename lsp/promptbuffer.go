@@ -13,7 +13,7 @@ type turn struct {
 
 // isPromptBuffer reports whether a document is a prompt buffer.
 func isPromptBuffer(d document) bool {
-	return d.languageID == "agentls" || strings.HasSuffix(d.uri, ".agentls.md") || strings.HasSuffix(d.path, ".agentls.md")
+	return d.languageID == "agentls" || strings.HasSuffix(d.uri, promptExtension) || strings.HasSuffix(d.path, promptExtension)
 }
 
 // turns parts a prompt buffer by its `## You` and `## Agent` headings, those

@@ -22,6 +22,8 @@ type run struct {
 	id       string
 	session  string
 	prompt   string // user input, whole
+	action   agent.Action
+	asked    string // what was asked for, in words for a person
 	head     string // its beginning, fit to be shown
 	document *attachment
 	buffer   *bufferWriter // the prompt buffer that the answer goes to; nil: none
@@ -136,7 +138,7 @@ func (x *run) task() (agent.Task, error) {
 		}
 	}
 	task := agent.Task{
-		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt,
+		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt, Action: x.action,
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{x},
 	}
 	if len(task.Folders) > 0 {

@@ -39,7 +39,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if !ok || strings.TrimSpace(body) == "" {
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
-	x := s.newRun(body, s.bufferSession(d), "")
+	x := s.newRun(body, body, s.bufferSession(d.uri, d.path, d.opened), "")
 	x.buffer = newBufferWriter(x, d, promptEnd(d.text, body, offset), deref(arg.Stream))
 	return s.queue(x, in, arg.Detached)
 }
@@ -67,16 +67,16 @@ func promptEnd(text, body string, offset int) int {
 
 // bufferSession is the session of a prompt buffer: a hash of folder and URI.
 // An untitled one is another buffer each time it is opened.
-func (s *Server) bufferSession(d document) string {
-	folder, _, ok := s.inFolder(d.path)
+func (s *Server) bufferSession(uri, path string, opened int) string {
+	folder, _, ok := s.inFolder(path)
 	if !ok {
 		if all := s.folders(); len(all) > 0 {
 			folder = all[0]
 		}
 	}
-	of := folder + "\x00" + d.uri
-	if strings.HasPrefix(d.uri, "untitled:") {
-		of += fmt.Sprintf("\x00%s %d", s.runs.nonce, d.opened)
+	of := folder + "\x00" + uri
+	if strings.HasPrefix(uri, "untitled:") {
+		of += fmt.Sprintf("\x00%s %d", s.runs.nonce, opened)
 	}
 	sum := sha256.Sum256([]byte(of))
 	return hex.EncodeToString(sum[:16])

@@ -70,6 +70,7 @@ type peer struct {
 	caps     protocol.ClientCapabilities
 	features features // experimental.agentls
 	trusted  bool     // initializationOptions.workspaceTrusted
+	literals bool     // takes code actions that are more than commands
 	encoding protocol.PositionEncodingKind
 }
 

@@ -122,6 +122,10 @@ func Capabilities(features ...string) map[string]any {
 				"labelDetailsSupport": true, "insertReplaceSupport": true, "documentationFormat": []string{"markdown", "plaintext"},
 				"resolveSupport": m{"properties": []string{"documentation", "detail"}},
 			}},
+			"codeAction": m{
+				"codeActionLiteralSupport": m{"codeActionKind": m{"valueSet": []string{"", "quickfix", "refactor", "refactor.rewrite"}}},
+				"resolveSupport":           m{"properties": []string{"edit", "command"}}, "dataSupport": true,
+			},
 			"publishDiagnostics": m{"relatedInformation": true},
 		},
 		"experimental": m{"agentls": words},

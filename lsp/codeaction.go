@@ -1,0 +1,286 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/agent"
+	"agentls/mcp/workspace"
+)
+
+// The kinds of our code actions (CONTRACT §3). Never source: editors run those
+// on save.
+const (
+	kindQuickFix protocol.CodeActionKind = "quickfix"
+	kindRefactor protocol.CodeActionKind = "refactor"
+	kindRewrite  protocol.CodeActionKind = "refactor.rewrite"
+)
+
+const (
+	handful     = 3  // actions alike, before there is one for all
+	actionMax   = 80 // code points of a foreign text in a title
+	aroundLines = 20 // before and behind a diagnostic, that go along with it
+)
+
+// codeAction is what textDocument/codeAction answers. The diagnostics are the
+// client's own, so that they come back as they were.
+type codeAction struct {
+	Title       string                  `json:"title"`
+	Kind        protocol.CodeActionKind `json:"kind"`
+	Diagnostics []json.RawMessage       `json:"diagnostics,omitzero"`
+	Command     commandLink             `json:"command"`
+}
+
+// commandLink is LSP's Command.
+type commandLink struct {
+	Title     string `json:"title"`
+	Command   string `json:"command"`
+	Arguments []any  `json:"arguments"`
+}
+
+// documentLink is the document in a command's arguments.
+type documentLink struct {
+	URI         string            `json:"uri"`
+	Range       *protocol.Range   `json:"range,omitzero"`
+	Version     int32             `json:"version"`
+	Diagnostics []json.RawMessage `json:"diagnostics,omitzero"`
+}
+
+// askLink is the argument of agentls.ask in a code action.
+type askLink struct {
+	Document documentLink `json:"document"`
+	Action   agent.Action `json:"action"`
+}
+
+// prepareCodeAction offers what can be done at a place (CONTRACT §6). Editors
+// ask on every rest of the cursor: nothing here reads a file, or a text that
+// is not a prompt buffer's.
+func prepareCodeAction(s *Server, _ context.Context, params []byte) (serveFunc, error) {
+	r, err := decodeCodeAction(params)
+	if err != nil {
+		return nil, err
+	}
+	m := &menu{s: s, actionRequest: r}
+	m.doc, m.open = s.docs.identity(r.uri)
+	s.noteDiagnostics(r.uri, r.rng, r.told)
+	if m.open && isPromptBuffer(m.doc) {
+		m.doc, _ = s.docs.prompt(r.uri)
+	}
+	return func(context.Context) (any, error) { return m.answer(), nil }, nil
+}
+
+// actionRequest are the params of textDocument/codeAction.
+type actionRequest struct {
+	uri       string
+	rng       textRange
+	from, to  workspace.Position     // of rng, in order
+	told      []workspace.Diagnostic // by the context
+	problems  []problem              // those of told that can be named, each once
+	only      []string
+	automatic bool // nobody has asked for it: the cursor rests
+}
+
+// problem is a diagnostic with what the client sent of it.
+type problem struct {
+	workspace.Diagnostic
+	raw json.RawMessage
+}
+
+func decodeCodeAction(params []byte) (r actionRequest, err error) {
+	var p struct {
+		TextDocument textDocument    `json:"textDocument"`
+		Range        *textRange      `json:"range"`
+		Context      json.RawMessage `json:"context"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return r, &paramsError{"bad textDocument or range: " + err.Error()}
+	}
+	if p.TextDocument.URI == "" || p.Range == nil {
+		return r, &paramsError{"textDocument.uri and range are needed"}
+	}
+	r.uri, r.rng = p.TextDocument.URI, *p.Range
+	if r.from, r.to = r.rng.places(); r.to.Compare(r.from) < 0 {
+		r.from, r.to = r.to, r.from
+	}
+	var c map[string]json.RawMessage
+	_ = json.Unmarshal(p.Context, &c) // c stays empty
+	r.read(c["diagnostics"])
+	r.only = lenient[[]string](c["only"])
+	r.automatic = lenient[integer](c["triggerKind"]) == 2
+	return r, nil
+}
+
+// read takes the diagnostics of the context.
+func (r *actionRequest) read(list json.RawMessage) {
+	var all []json.RawMessage
+	_ = json.Unmarshal(list, &all) // no list: nothing
+	seen := map[string]bool{}
+	for _, raw := range all {
+		d, ok := readDiagnostic(raw)
+		if !ok {
+			continue
+		}
+		r.told = append(r.told, d)
+		key := fmt.Sprint(d.Position, d.End, d.Message)
+		if strings.TrimSpace(d.Message) != "" && !seen[key] {
+			seen[key] = true
+			r.problems = append(r.problems, problem{d, raw})
+		}
+	}
+}
+
+// cursor reports that nothing is selected. Where a cursor is a block the
+// character under it is the range.
+func (r *actionRequest) cursor() bool {
+	return r.from.Line == r.to.Line && r.to.Column-r.from.Column <= 1
+}
+
+// narrowed reports that only some kinds are asked for. Editors then run the
+// one action that they get without a question.
+func (r *actionRequest) narrowed() bool {
+	return len(r.only) > 0 && !slices.Contains(r.only, "")
+}
+
+// wants says whether a kind is asked for; kinds are hierarchical.
+func (r *actionRequest) wants(kind protocol.CodeActionKind) bool {
+	return !r.narrowed() || slices.ContainsFunc(r.only, func(only string) bool {
+		return string(kind) == only || strings.HasPrefix(string(kind), only+".")
+	})
+}
+
+// menu collects the actions of one request.
+type menu struct {
+	s *Server
+	actionRequest
+	doc  document // without its text, but for a prompt buffer
+	open bool
+	list []codeAction
+}
+
+// answer is the result: plain commands for a client that knows no more.
+func (m *menu) answer() any {
+	m.control()
+	if m.open && !isPromptBuffer(m.doc) {
+		m.solve()
+		m.selection()
+	}
+	if m.s.peer.literals {
+		return append([]codeAction{}, m.list...)
+	}
+	commands := make([]commandLink, len(m.list))
+	for i, a := range m.list {
+		commands[i] = a.Command
+	}
+	return commands
+}
+
+// offer adds an action of a wanted kind.
+func (m *menu) offer(kind protocol.CodeActionKind, title, command string, argument any, diagnostics ...json.RawMessage) {
+	if m.wants(kind) {
+		m.list = append(m.list, codeAction{title, kind, diagnostics, commandLink{title, command, []any{argument}}})
+	}
+}
+
+// solve offers to fix and to explain the diagnostics there.
+func (m *menu) solve() {
+	some := m.problems[:min(len(m.problems), handful)]
+	one := func(verb string, action agent.Action, list ...problem) {
+		raws := make([]json.RawMessage, len(list))
+		for i, p := range list {
+			raws[i] = sendable(p.raw)
+		}
+		title := fmt.Sprintf("%s all %d problems", verb, len(list))
+		if len(list) == 1 {
+			title = verb + ": " + cleanTo(m.s.o.Secrets.Redact(list[0].Message), actionMax)
+		}
+		m.offer(kindQuickFix, title, "agentls.ask", askLink{m.document(m.around(list), raws), action}, raws...)
+	}
+	for _, p := range some {
+		one("Fix", agent.ActionFix, p)
+	}
+	if len(m.problems) > handful {
+		one("Fix", agent.ActionFix, m.problems[:min(len(m.problems), attachDiagnostics)]...)
+	}
+	for _, p := range some {
+		one("Explain", agent.ActionExplain, p)
+	}
+}
+
+// around is the part of the document that goes along with problems: what is
+// selected too, else the lines around them.
+func (m *menu) around(list []problem) protocol.Range {
+	from, to := m.from, m.to
+	for _, p := range list {
+		if p.End == (workspace.Position{}) {
+			continue // it was told without a place
+		}
+		if p.Compare(from) < 0 {
+			from = p.Position
+		}
+		if to.Compare(p.End) < 0 {
+			to = p.End
+		}
+	}
+	if m.cursor() {
+		from = workspace.Position{Line: from.Line - min(from.Line, aroundLines)}
+		to = workspace.Position{Line: min(to.Line, math.MaxInt32) + aroundLines + 1}
+	}
+	return between(from, to)
+}
+
+func between(from, to workspace.Position) protocol.Range {
+	at := func(p workspace.Position) protocol.Position {
+		return protocol.Position{Line: p.Line, Character: p.Column}
+	}
+	return protocol.Range{Start: at(from), End: at(to)}
+}
+
+// sendable gives JSON of the client's in a form that the strict encoder takes:
+// it refuses what it does not find valid, such as a name that comes twice.
+func sendable(raw json.RawMessage) json.RawMessage {
+	if _, err := protocol.Marshal(raw); err == nil {
+		return raw
+	}
+	d := json.NewDecoder(strings.NewReader(strings.ToValidUTF8(string(raw), "\uFFFD")))
+	d.UseNumber()
+	var v any
+	_ = d.Decode(&v) // v stays nil
+	fit, err := json.Marshal(v)
+	if err != nil {
+		return json.RawMessage("null")
+	}
+	return fit
+}
+
+func (m *menu) document(r protocol.Range, diagnostics []json.RawMessage) documentLink {
+	return documentLink{m.uri, &r, m.doc.version, diagnostics}
+}
+
+// selection offers what can be done with a selected text. A cursor at rest
+// gets nothing: a bulb that is always lit says nothing.
+func (m *menu) selection() {
+	if m.cursor() {
+		if !m.automatic {
+			m.offer(kindRefactor, "Ask about this…", "agentls.new", map[string]any{"document": map[string]string{"uri": m.uri}})
+		}
+		return
+	}
+	selected := between(m.from, m.to)
+	ask := func(kind protocol.CodeActionKind, title string, action agent.Action) {
+		m.offer(kind, title, "agentls.ask", askLink{m.document(selected, nil), action})
+	}
+	if len(m.problems) == 0 {
+		ask(kindQuickFix, "Fix problems in selection", agent.ActionFix)
+	}
+	ask(kindRewrite, "Rewrite", agent.ActionRewrite)
+	ask(kindRefactor, "Explain", agent.ActionExplain)
+	ask(kindRefactor, "Write tests", agent.ActionTest)
+	ask(kindRefactor, "Document", agent.ActionDocument)
+	m.offer(kindRefactor, "Ask about this…", "agentls.new", map[string]any{"document": m.document(selected, nil)})
+}

@@ -1,0 +1,146 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+)
+
+// promptExtension is how the names of prompt buffers end.
+const promptExtension = ".agentls.md"
+
+// newArg is the argument of agentls.new.
+type newArg struct {
+	Document *documentArg `json:"document"`
+	Mode     *string      `json:"mode"`
+}
+
+// newInfo is the result of agentls.new.
+type newInfo struct {
+	URI     string `json:"uri"`
+	Session string `json:"session"`
+}
+
+// prepareNew makes a prompt buffer and shows it. The files are the user's own
+// and are never deleted.
+func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveFunc, error) {
+	if err := reactOnly(in.command, arg.Mode); err != nil {
+		return nil, err
+	}
+	document, err := s.attach(in.command, arg.Document)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		if err := document.load(); err != nil {
+			return nil, err
+		}
+		text := "## You\n\n" + document.quote()
+		file, err := createPrompt(filepath.Join(s.o.StateDir, "prompts"), time.Now(), text)
+		if err != nil {
+			return nil, failed("the prompt buffer cannot be made: %v", err)
+		}
+		end := s.docs.position(text, len(text))
+		if err := s.showDocument(ctx, file, true, &end); err != nil {
+			s.o.Log.Info("the client did not show a prompt buffer", "file", file, "error", err)
+			s.showMessage(protocol.MessageTypeInfo, "agentls: open "+file+", write your question there, and send it with agentls.send")
+		}
+		key, file := canonical(string(uri.File(file)))
+		return newInfo{key, s.bufferSession(key, file, 0)}, nil
+	}, nil
+}
+
+// createPrompt writes a file with a name of its own, <time>.agentls.md.
+func createPrompt(dir string, now time.Time, text string) (file string, err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	var f *os.File
+	for n := 1; ; n++ {
+		name := now.Format("20060102-150405")
+		if n > 1 {
+			name += fmt.Sprintf("-%d", n)
+		}
+		file = filepath.Join(dir, name+promptExtension)
+		f, err = os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			return "", err
+		}
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(file) // half of it would be sent
+		return "", err
+	}
+	return file, nil
+}
+
+// quote puts the part of the document into a prompt buffer: where it is from,
+// and its text in a fence. Nothing of it can be a mention or a turn's heading.
+func (a *attachment) quote() string {
+	if a == nil {
+		return ""
+	}
+	where := "About " + inCode(a.Path)
+	if a.rng == nil {
+		return where + ":\n\n"
+	}
+	if a.StartLine == a.EndLine {
+		where += fmt.Sprintf(", line %d:\n\n", a.StartLine)
+	} else {
+		where += fmt.Sprintf(", lines %d-%d:\n\n", a.StartLine, a.EndLine)
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(a.Text, "\r\n", "\n"), "\r", "\n")
+	if a.Truncated {
+		text = strings.TrimSuffix(text, "\n") + "\n[cut here]"
+	}
+	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	return where + fence + a.language() + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n\n"
+}
+
+// language is what stands behind a fence.
+func (a *attachment) language() string {
+	name := a.LanguageID
+	if name == "" {
+		name = strings.TrimPrefix(path.Ext(a.Path), ".")
+	}
+	plain := func(r rune) bool {
+		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("+#-_", r)
+	}
+	if strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return ""
+	}
+	return name
+}
+
+// inCode writes a name as code that it cannot leave.
+func inCode(name string) string {
+	if name = quoteVisible(name); !strings.Contains(name, "`") {
+		return "`" + name[1:len(name)-1] + "`"
+	}
+	return "`" + strings.ReplaceAll(name, "`", `\x60`) + "`"
+}
+
+func longestRun(text string, c byte) (longest int) {
+	run := 0
+	for i := range len(text) {
+		if run++; text[i] != c {
+			run = 0
+		}
+		longest = max(longest, run)
+	}
+	return longest
+}

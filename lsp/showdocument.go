@@ -1,0 +1,44 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
+)
+
+// showTime is how long a client may take to show a document.
+const showTime = 5 * time.Second
+
+var (
+	errCannotShow = errors.New("this editor cannot show documents")
+	errNotShown   = errors.New("the editor did not show it")
+	errSlowToShow = errors.New("the editor does not answer")
+)
+
+// showDocument lets the client show a file: at a place, or (nil) wherever it
+// likes. Without focus the user's keys go on to where they went.
+func (s *Server) showDocument(ctx context.Context, path string, focus bool, at *protocol.Position) error {
+	if w := s.peer.caps.Window; w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
+		return errCannotShow
+	}
+	params := protocol.ShowDocumentParams{URI: uri.File(path), TakeFocus: &focus}
+	if at != nil {
+		params.Selection = &protocol.Range{Start: *at, End: *at}
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, showTime, errSlowToShow)
+	defer cancel()
+	var result protocol.LSPAny
+	if err := s.call(ctx, "window/showDocument", params, &result); err != nil {
+		return err
+	}
+	if shown := lenient[struct {
+		Success bool `json:"success"`
+	}](json.RawMessage(result)); !shown.Success {
+		return errNotShown
+	}
+	return nil
+}
