@@ -3,10 +3,11 @@ package agent
 import (
 	"encoding/json"
 	"net/url"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"agentls/mcp/workspace"
 )
 
 // action is what the policy says about a call.
@@ -177,7 +178,7 @@ func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
 
 // exposesPath judges one file by each of its absolute paths.
 func (a *Agent) exposesPath(shown string, dir bool, paths ...string) exposure {
-	if slices.ContainsFunc(paths, secretName) {
+	if slices.ContainsFunc(paths, workspace.SecretName) {
 		return exposure{shown, quote(shown) + " may hold secrets"}
 	}
 	for _, p := range paths {
@@ -189,9 +190,13 @@ func (a *Agent) exposesPath(shown string, dir bool, paths ...string) exposure {
 }
 
 // exposesURI judges a URI of the embedded server: file://<path>, or
-// file://<folder name>/<path> where there are several folders (CONTRACT §9).
+// file://<folder name>/<path> where there are several folders, and the same
+// behind diagnostics:// (CONTRACT §9). A diff leaves out what is asked about.
 func (a *Agent) exposesURI(r *run, uri string) exposure {
 	rest, ok := strings.CutPrefix(uri, "file://")
+	if !ok {
+		rest, ok = strings.CutPrefix(uri, "diagnostics://")
+	}
 	if !ok {
 		return exposure{}
 	}
@@ -217,16 +222,6 @@ func unescape(part string) string {
 		return plain
 	}
 	return part
-}
-
-// secretName reports whether a path is one of those that hold secrets by
-// their name: .env*, *.pem, id_*, .git/config. The case does not count: some
-// file systems know none.
-func secretName(p string) bool {
-	p = strings.ToLower(filepath.ToSlash(p))
-	base := path.Base(p)
-	return strings.HasPrefix(base, ".env") || strings.HasSuffix(base, ".pem") || strings.HasPrefix(base, "id_") ||
-		p == ".git/config" || strings.HasSuffix(p, "/.git/config")
 }
 
 func quote(s string) string { return `"` + oneLine(s, 200) + `"` }

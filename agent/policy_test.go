@@ -36,6 +36,7 @@ func TestPolicy(t *testing.T) {
 		{name: "deny beats remembered", approval: agent.Approval{Deny: []string{"fake/echo"}}, call: echo, before: always, outcome: "denied", by: "rule:fake/echo"},
 		{name: "virtual tool asks", call: call("c", "mcp__fake__read_resource", `{"uri":"file://doc.md"}`), outcome: "rejected", by: "user", asked: 1},
 		{name: "virtual tool of workspace", call: call("c", "mcp__workspace__read_resource", `{"uri":"file://a.txt"}`), outcome: "completed", by: "policy"},
+		{name: "diagnostics of a secret", call: call("c", "mcp__workspace__read_resource", `{"uri":"diagnostics://sub/%2Eenv.local"}`), outcome: "rejected", by: "user", asked: 1},
 		{name: "secret by workspace", call: call("c", "mcp__workspace__read_resource", `{"uri":"file://sub/%2Eenv.local"}`), outcome: "rejected", by: "user", asked: 1},
 		{name: "ignored by workspace", call: call("c", "mcp__workspace__read_resource", `{"uri":"file://ignored/x"}`), outcome: "rejected", by: "user", asked: 1},
 		{name: "built-in", call: call("c", "read_file", `{"path":"a.txt"}`), outcome: "completed", by: "policy"},

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"agentls/mcp/workspace"
 )
 
 // Bounds of one search.
@@ -109,7 +111,7 @@ func (s *search) walk(ctx context.Context, f folder) {
 			}
 			return nil
 		}
-		if d.Type().IsRegular() && !secretName(p) && s.wants(rel) {
+		if d.Type().IsRegular() && !workspace.SecretName(p) && s.wants(rel) {
 			s.file(place{abs: filepath.Join(f.given, rel), real: p, root: f.real, shown: s.e.folders.show(f, rel)}, d)
 		}
 		return nil

@@ -48,6 +48,15 @@ func foldersOf(list []folderParam) (folders []workspace.Folder) {
 	return folders
 }
 
+// withTrust marks the folders that are trusted: by the editor, or by a person
+// before.
+func (s *Server) withTrust(folders []workspace.Folder) []workspace.Folder {
+	for i := range folders {
+		folders[i].Trusted = s.peer.trusted || s.o.Manager.FolderTrusted(folders[i].Path)
+	}
+	return folders
+}
+
 // isProject keeps a server that was started in some directory from taking it
 // (the home directory, at worst) for a workspace.
 func isProject(dir string) bool {
@@ -76,7 +85,7 @@ func (s *Server) changeFolders(params []byte) error {
 		return slices.ContainsFunc(list, func(f workspace.Folder) bool { return f.Path == path })
 	}
 	folders := slices.DeleteFunc(slices.Clone(s.o.State.Folders()), func(f workspace.Folder) bool { return has(removed, f.Path) })
-	for _, f := range added {
+	for _, f := range s.withTrust(added) {
 		if !has(folders, f.Path) {
 			folders = append(folders, f)
 		}

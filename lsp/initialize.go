@@ -16,7 +16,7 @@ func prepareInitialize(s *Server, ctx context.Context, params []byte) (func(cont
 	_ = json.Unmarshal(params, &p) // p stays empty
 	s.peer = readPeer(p)
 	s.docs.encoding = s.peer.encoding
-	s.o.State.SetFolders(initialFolders(p))
+	s.o.State.SetFolders(s.withTrust(initialFolders(p)))
 	s.o.Manager.TrustFolder(s.peer.trusted)
 	s.settings.configure(ctx, p["initializationOptions"])
 	s.stage = running

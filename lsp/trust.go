@@ -39,6 +39,8 @@ func (q *questions) serveRequests(ctx context.Context) {
 			wg.Go(func() { q.serveRequest(ctx, r) })
 		case again := <-q.folder.wanted:
 			wg.Go(func() { q.trustFolder(ctx, again) })
+		case <-q.s.o.State.TrustWanted():
+			wg.Go(func() { q.trustFolder(ctx, false) })
 		}
 	}
 }
@@ -113,7 +115,7 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 	}
 	folders = slices.DeleteFunc(folders, q.isTrusted)
 	if len(folders) == 0 {
-		q.s.o.Manager.TrustFolder(true)
+		q.putTrust()
 		return true
 	}
 	if !again && !slices.ContainsFunc(folders, func(folder string) bool { return !q.folder.asked[folder] }) {
@@ -132,8 +134,18 @@ func (q *questions) trustFolder(ctx context.Context, again bool) bool {
 			q.s.o.Log.Error("the trust in a folder cannot be kept", "folder", folder, "err", err)
 		}
 	}
-	q.s.o.Manager.TrustFolder(true)
+	q.putTrust()
 	return true
+}
+
+// putTrust puts the trust in the folders into force. The turn is held.
+func (q *questions) putTrust() {
+	for _, folder := range q.s.folders() {
+		if q.folder.trusted[folder] {
+			q.s.o.State.TrustFolder(folder)
+		}
+	}
+	q.s.o.Manager.TrustFolder(true)
 }
 
 // isTrusted reports whether a person trusts a folder, now or from before. The
@@ -153,8 +165,8 @@ func (q *questions) folderQuestion(folders []string) *question {
 	}
 	return &question{
 		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
-		reason:  "the project wants to start MCP servers, and its folder is not trusted yet",
-		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own.",
+		reason:  "MCP servers of the project or git are to start in the folder, and it is not trusted yet",
+		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own. git shows changes in it.",
 		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust folder", agent.DecisionOnce}},
 	}
 }

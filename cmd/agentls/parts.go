@@ -82,8 +82,9 @@ func (p *parts) close() {
 
 // openFolder loads the configuration of a folder and starts its servers.
 func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
-	p.state.SetFolders([]workspace.Folder{{Path: folder, Name: filepath.Base(folder)}})
-	p.manager.TrustFolder(p.manager.FolderTrusted(folder))
+	trusted := p.manager.FolderTrusted(folder)
+	p.state.SetFolders([]workspace.Folder{{Path: folder, Name: filepath.Base(folder), Trusted: trusted}})
+	p.manager.TrustFolder(trusted)
 	c := config.Load(ctx, p.source, config.Request{Folders: []string{folder}})
 	p.manager.Configure(c.Servers)
 	return c

@@ -232,12 +232,12 @@ func (s *State) shown(path string) bool {
 }
 
 // diagnosticsText is the body of a resource: those of one file, or with a nil
-// folder all of them.
+// folder all of them but what files with secrets have.
 func (s *State) diagnosticsText(f *folder, rel string) string {
 	var b strings.Builder
 	glimpsed := false
 	for _, file := range s.diagnosedFiles() {
-		if f != nil && (file.f == nil || file.f.path != f.path || file.rel != rel) {
+		if f != nil && (file.f == nil || file.f.path != f.path || file.rel != rel) || f == nil && SecretName(file.rel) {
 			continue
 		}
 		glimpsed = glimpsed || file.Glimpsed

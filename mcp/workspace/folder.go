@@ -9,10 +9,11 @@ import (
 
 // folder is a workspace folder as the server knows it. Never changed.
 type folder struct {
-	path   string // absolute, clean, as the editor spells it
-	given  string // the editor's name for it
-	name   string // unique among the folders, for URIs
-	ignore *ignorer
+	path    string // absolute, clean, as the editor spells it
+	given   string // the editor's name for it
+	name    string // unique among the folders, for URIs
+	trusted bool
+	ignore  *ignorer
 }
 
 // newFolder takes over what old, the same folder of before, knows of the
@@ -31,7 +32,7 @@ func newFolder(f Folder, names map[string]bool, old *folder) *folder {
 	if old != nil {
 		ignore = old.ignore
 	}
-	return &folder{path: f.Path, given: f.Name, name: name, ignore: ignore}
+	return &folder{path: f.Path, given: f.Name, name: name, trusted: f.Trusted, ignore: ignore}
 }
 
 // join is the absolute path of a slash-separated one below the folder.

@@ -55,15 +55,12 @@ func locate(folder string) place {
 	if err != nil {
 		real = folder
 	}
-	for top := real; ; top = filepath.Dir(top) {
-		if _, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
-			prefix, _ := within(top, real)
-			return place{real: real, top: top, prefix: prefix}
-		}
-		if top == filepath.Dir(top) {
-			return place{real: real, top: real}
-		}
+	top, ok := repositoryOf(real)
+	if !ok {
+		return place{real: real, top: real}
 	}
+	prefix, _ := within(top, real)
+	return place{real: real, top: top, prefix: prefix}
 }
 
 // ignored reports whether a slash-separated path below the folder is ignored.

@@ -27,6 +27,8 @@ func (e entry) mimeType() string {
 		return mimeType(e.name, "")
 	case strings.HasPrefix(e.uri, bufferPrefix):
 		return mimeType(e.name, "text/plain")
+	case strings.HasPrefix(e.uri, diffPrefix):
+		return diffMIME
 	}
 	return "text/plain"
 }
@@ -161,6 +163,11 @@ func (s *scanner) findTexts() []entry {
 // republish puts what is quick to find to the texts that were listed last.
 func (s *scanner) republish() {
 	list := slices.Concat(s.texts, s.state.diagnosticsEntries())
+	repositories, _ := s.state.sections()
+	s.watchGit(repositories)
+	if len(repositories) > 0 && s.git {
+		list = append(list, diffEntries()...)
+	}
 	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.uri, b.uri) })
 	list = slices.CompactFunc(list, func(a, b entry) bool { return a.uri == b.uri })
 

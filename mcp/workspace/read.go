@@ -40,6 +40,9 @@ func (s *Server) resolve(uri string) (resource, error) {
 	if uri == allDiagnostics {
 		return resource{key: docKey{kind: kindDiagnostics}}, nil
 	}
+	if word, ok := parseDiff(uri); ok {
+		return resource{key: docKey{kind: kindDiff, path: word}}, nil
+	}
 	for scheme, kind := range map[string]string{fileScheme: "", diagnosticsScheme: kindDiagnostics} {
 		if !strings.HasPrefix(uri, scheme) {
 			continue
@@ -85,6 +88,8 @@ func (s *Server) read(ctx context.Context, uri string) (contents, error) {
 
 func (s *Server) body(ctx context.Context, uri string, r resource) (contents, error) {
 	switch {
+	case r.key.kind == kindDiff:
+		return s.diff(ctx, uri, r.key.path)
 	case r.key.kind == kindDiagnostics:
 		return s.diagnostics(uri, r)
 	case r.f == nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -34,15 +35,17 @@ type scanner struct {
 	watches  *watch.Dirs
 	trees    []*tree // of run alone, as texts is
 	texts    []entry
+	git      bool // there is one
 	kick     chan struct{}
 	ended    chan struct{} // closed when run is
 
 	mu        sync.Mutex
 	pending   pending
-	entries   []entry       // sorted by URI, replaced as a whole
-	folders   []*folder     // those that entries were made from; nil before the first scan
-	published chan struct{} // closed with the next list
-	served    bool          // the client has seen a list
+	entries   []entry         // sorted by URI, replaced as a whole
+	folders   []*folder       // those that entries were made from; nil before the first scan
+	published chan struct{}   // closed with the next list
+	served    bool            // the client has seen a list
+	gitDirs   map[string]bool // watched; written by run alone
 }
 
 // pending is what listen gathered for run.
@@ -52,6 +55,7 @@ type pending struct {
 	all      bool                   // events were lost
 	presence map[docKey]struct{}    // documents opened or closed
 	paths    map[string]fsnotify.Op // absolute
+	index    bool                   // of git, or its HEAD
 }
 
 func newScanner(state *State, i *interest, o *outbox, log *slog.Logger) *scanner {
@@ -61,6 +65,7 @@ func newScanner(state *State, i *interest, o *outbox, log *slog.Logger) *scanner
 		ended:     make(chan struct{}),
 		pending:   newPending(),
 		published: make(chan struct{}),
+		gitDirs:   map[string]bool{},
 	}
 	s.pending.folders = true
 	s.feed, s.endFeed = state.feed()
@@ -89,7 +94,7 @@ func (s *scanner) listen() {
 			if !ok {
 				events = nil
 			} else if e.Op&^fsnotify.Chmod != 0 {
-				s.gather(func(p *pending) { p.paths[e.Name] |= e.Op })
+				s.happened(e)
 			}
 		case err, ok := <-errs:
 			if !ok {
@@ -133,6 +138,17 @@ func (s *scanner) documents() {
 			maps.Copy(p.presence, presence)
 		})
 	}
+}
+
+// happened gathers an event of the watcher.
+func (s *scanner) happened(e fsnotify.Event) {
+	s.gather(func(p *pending) {
+		if s.gitDirs[filepath.Dir(e.Name)] {
+			p.index = p.index || slices.Contains(gitState, filepath.Base(e.Name))
+		} else {
+			p.paths[e.Name] |= e.Op
+		}
+	})
 }
 
 func (s *scanner) gather(add func(*pending)) {
@@ -211,6 +227,9 @@ func (s *scanner) apply(ctx context.Context, p pending) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.paths)) {
 		s.fileChanged(name)
+	}
+	if p.index || len(p.paths) > 0 {
+		s.diffsChanged(p.index)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 )
 
 // JSON-RPC and MCP error codes.
@@ -41,14 +42,18 @@ type Server struct {
 	interest *interest
 	outbox   *outbox
 	scanner  *scanner
+	git      git
 	out      chan Notification
 	life     context.Context //nolint:containedctx // of the server: ends with Close
 	end      context.CancelCauseFunc
 	running  sync.WaitGroup
+
+	gitTimeout time.Duration
 }
 
-// NewServer starts to scan and watch the state's folders. Close ends it.
-func NewServer(state *State, log *slog.Logger) *Server {
+// NewServer starts to scan and watch the state's folders. Close ends it. env is
+// the environment that git gets.
+func NewServer(state *State, env []string, log *slog.Logger) *Server {
 	ctx, end := context.WithCancelCause(context.Background())
 	s := &Server{
 		state:    state,
@@ -57,8 +62,12 @@ func NewServer(state *State, log *slog.Logger) *Server {
 		out:      make(chan Notification),
 		life:     ctx,
 		end:      end,
+		git:      newGit(env),
+
+		gitTimeout: gitTimeout,
 	}
 	s.scanner = newScanner(state, s.interest, s.outbox, log)
+	s.scanner.git = s.git.path != ""
 	s.running.Go(func() { s.outbox.send(ctx, s.out) }) // ends with ctx
 	s.running.Go(func() { s.scanner.run(ctx) })        // ends with ctx
 	s.running.Go(s.scanner.listen)                     // ends with run

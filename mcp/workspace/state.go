@@ -10,6 +10,8 @@ import (
 type Folder struct {
 	Path string // absolute
 	Name string
+	// Trusted: git may run in it (CONTRACT §2).
+	Trusted bool
 }
 
 // Document is an open document as the editor has it.
@@ -39,6 +41,7 @@ type State struct {
 	lastN    int
 	feeds    map[*feed]struct{}
 
+	trustWanted chan struct{}          // 1 slot
 	diagnosing  bool                   // the editor tells all diagnostics by itself
 	diagnosed   map[string]Diagnostics // by their key; none is empty
 	diagnostics int                    // how many there are in all
@@ -52,7 +55,7 @@ func NewState() *State {
 		untitled: map[string]int{},
 		feeds:    map[*feed]struct{}{},
 
-		diagnosed: map[string]Diagnostics{},
+		diagnosed: map[string]Diagnostics{}, trustWanted: make(chan struct{}, 1),
 	}
 }
 
@@ -75,7 +78,7 @@ func (s *State) SetFolders(list []Folder) {
 			continue
 		}
 		seen[pathKey(path)] = true
-		next = append(next, newFolder(Folder{Path: path, Name: f.Name}, names, old[pathKey(path)]))
+		next = append(next, newFolder(Folder{Path: path, Name: f.Name, Trusted: f.Trusted}, names, old[pathKey(path)]))
 	}
 	s.folders = next
 	for f := range s.feeds {
@@ -87,10 +90,33 @@ func (s *State) SetFolders(list []Folder) {
 func (s *State) Folders() []Folder {
 	var list []Folder
 	for _, f := range s.roots() {
-		list = append(list, Folder{Path: f.path, Name: f.given})
+		list = append(list, Folder{Path: f.path, Name: f.given, Trusted: f.trusted})
 	}
 	return list
 }
+
+// TrustFolder marks the folder at a path as trusted.
+func (s *State) TrustFolder(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	i := slices.IndexFunc(s.folders, func(f *folder) bool { return pathKey(f.path) == pathKey(path) })
+	if i < 0 || s.folders[i].trusted {
+		return
+	}
+	trusted := *s.folders[i]
+	trusted.trusted = true
+	s.folders = slices.Clone(s.folders)
+	s.folders[i] = &trusted
+	for f := range s.feeds {
+		f.foldersChanged()
+	}
+}
+
+// TrustWanted has a token when something was refused because a folder is not
+// trusted.
+func (s *State) TrustWanted() <-chan struct{} { return s.trustWanted }
+
+func (s *State) wantTrust() { signal(s.trustWanted) }
 
 // roots returns the folders; the slice is never written again.
 func (s *State) roots() []*folder {
