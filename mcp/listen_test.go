@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"agentls/mcp/mcptest"
 )
@@ -37,5 +39,77 @@ func TestReadsBesideEachOtherShareOneListening(t *testing.T) {
 	readers.Wait()
 	if n := len(log.Method(t, "subscriptions/listen")); n > 3 {
 		t.Errorf("the listening was begun %d times", n)
+	}
+}
+
+// What changes while the filter of the listening is renewed is told all the
+// same: the one before goes on until the new one counts.
+func TestListeningIsRenewedWithoutAGap(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	tm := fast()
+	tm.acknowledge = time.Minute
+	h := newHouse(t, Options{}, tm)
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	first, second := "file://doc1.md", "file://doc2.md"
+	kept := func(uri string) bool {
+		before := len(srv.Requests(mcptest.Method("resources/read")))
+		if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+			t.Error(err)
+		}
+		return len(srv.Requests(mcptest.Method("resources/read"))) == before
+	}
+	eventually(t, "the first body is kept", func() bool { return kept(first) })
+	listens := len(srv.Requests(mcptest.Method("subscriptions/listen")))
+	srv.Break(mcptest.Method("subscriptions/listen"), mcptest.First(1, mcptest.HangOpen)) // never acknowledged
+	kept(second)
+	srv.Await(t, listens+1, mcptest.Method("subscriptions/listen"))
+	if !kept(first) {
+		t.Error("the first body is not kept while the listening is renewed")
+	}
+	h.mustCall("fake", "touch", args{"uri": first})
+	h.await("fake", EventUpdated)
+	h.mustCall("fake", "add_tool", nil)
+	h.await("fake", EventTools)
+}
+
+func TestListeningThatEndsIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	uri := "file://doc1.md"
+	kept := func() bool {
+		before := len(srv.Requests(mcptest.Method("resources/read")))
+		if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+			t.Error(err)
+		}
+		return len(srv.Requests(mcptest.Method("resources/read"))) == before
+	}
+	eventually(t, "the body is kept", kept)
+	lists := len(srv.Requests(mcptest.Method("tools/list")))
+	srv.Break(mcptest.Method("subscriptions/listen"), mcptest.First(2, mcptest.Status(http.StatusServiceUnavailable)))
+	srv.DropStreams()
+	eventually(t, "the body is asked for", func() bool { return !kept() })
+	eventually(t, "it listens again", func() bool { return srv.Listeners() == 1 })
+	srv.Await(t, lists+1, mcptest.Method("tools/list")) // what was missed is asked for
+	eventually(t, "the body is kept again", kept)
+	if n := len(h.kind("fake", EventLost)); n != 0 {
+		t.Errorf("%+v", h.seen())
+	}
+}
+
+func TestServerWithoutListeningIsAskedAtEachUse(t *testing.T) {
+	t.Parallel()
+	o := mcptest.HTTPOptions{Mode: mcptest.Modern}
+	o.Missing = []string{"subscriptions/listen"}
+	h, srv := remote(t, o)
+	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	h.mustCall("fake", "add_resource", nil)
+	if list, err := h.ListResources(t.Context(), "fake"); err != nil || len(list.Resources) != 4 {
+		t.Errorf("%d resources, %v", len(list.Resources), err)
+	}
+	if n := len(srv.Requests(mcptest.Method("subscriptions/listen"))); n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }

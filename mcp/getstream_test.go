@@ -1,0 +1,230 @@
+package mcp
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+)
+
+// listenersUp waits until the server can tell n clients something.
+func listenersUp(t *testing.T, srv *mcptest.HTTPServer) {
+	t.Helper()
+	eventually(t, "it listens", func() bool { return srv.Listeners() == 1 })
+}
+
+func TestStreamFromTheServerIsOpenedAgain(t *testing.T) {
+	t.Parallel()
+	for _, replay := range []bool{false, true} {
+		h, srv := remote(t, mcptest.HTTPOptions{Replay: replay})
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		listenersUp(t, srv)
+		for round := range 3 {
+			lists := len(srv.Requests(mcptest.Method("resources/list")))
+			tools := len(srv.Requests(mcptest.Method("tools/list")))
+			srv.DropStreams()
+			gets := srv.Await(t, round+2, mcptest.Opened)
+			if id := gets[round+1].Header.Get("Last-Event-ID"); replay != (id != "") {
+				t.Errorf("Last-Event-ID %q", id)
+			}
+			// What was missed is asked for.
+			srv.Await(t, lists+1, mcptest.Method("resources/list"))
+			srv.Await(t, tools+1, mcptest.Method("tools/list"))
+			listenersUp(t, srv)
+		}
+		h.mustCall("fake", "add_resource", nil)
+		eventually(t, "the new one", func() bool { return len(h.uris("fake")) == 4 })
+		if n := len(h.kind("fake", EventLost)); n != 0 {
+			t.Errorf("%+v", h.seen())
+		}
+		if n := len(srv.Requests(mcptest.Method("initialize"))); n != 1 {
+			t.Errorf("%d sessions were begun", n)
+		}
+	}
+}
+
+func TestBodiesAreNotKeptWhileNothingIsTold(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	listenersUp(t, srv)
+	uri := "file://doc1.md"
+	reads := func() int {
+		before := len(srv.Requests(mcptest.Method("resources/read")))
+		if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+			t.Error(err)
+		}
+		return len(srv.Requests(mcptest.Method("resources/read"))) - before
+	}
+	eventually(t, "the body is kept", func() bool { return reads() == 0 })
+	srv.Break(mcptest.Verb(http.MethodGet), mcptest.Status(http.StatusServiceUnavailable))
+	srv.DropStreams()
+	eventually(t, "it is asked for", func() bool { return reads() == 1 })
+	for range 3 {
+		if reads() != 1 {
+			t.Error("a body is kept that nobody tells of")
+		}
+	}
+	srv.Mend()
+	eventually(t, "the body is kept again", func() bool { return reads() == 0 })
+}
+
+func TestServerSaysWhenToComeBack(t *testing.T) {
+	t.Parallel()
+	const retry = 400 * time.Millisecond
+	_, srv := remote(t, mcptest.HTTPOptions{Replay: true, Retry: retry})
+	listenersUp(t, srv)
+	began := time.Now()
+	srv.DropStreams()
+	srv.Await(t, 2, mcptest.Opened)
+	if took := time.Since(began); took < retry {
+		t.Errorf("back after %v", took)
+	}
+}
+
+func TestServerWithoutAStreamOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]mcptest.Fault{
+		"405": mcptest.Status(405), "404": mcptest.Status(404), "400": mcptest.Status(400), "a page": mcptest.HTML(), "a redirect": mcptest.Redirect(302, "http://other.invalid/"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+			srv.Break(mcptest.Verb(http.MethodGet), fault)
+			var log lockedBuffer
+			h := newHouse(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, fast())
+			h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+			h.started()
+			for range 3 { // each use asks
+				lists := len(srv.Requests(mcptest.Method("resources/list")))
+				if _, err := h.ListResources(t.Context(), "fake"); err != nil {
+					t.Error(err)
+				}
+				prompts := len(srv.Requests(mcptest.Method("prompts/list")))
+				if _, err := h.ListPrompts(t.Context(), "fake"); err != nil {
+					t.Error(err)
+				}
+				if len(srv.Requests(mcptest.Method("resources/list"))) == lists || len(srv.Requests(mcptest.Method("prompts/list"))) == prompts {
+					t.Error("an old list is taken for fresh")
+				}
+			}
+			if n := len(srv.Requests(mcptest.Verb(http.MethodGet))); n != 1 {
+				t.Errorf("%d times GET", n)
+			}
+			if n := strings.Count(log.String(), "sends no notifications"); n != 1 {
+				t.Errorf("told %d times: %s", n, log.String())
+			}
+			if i := h.status("fake"); i.Status != StatusReady || len(h.kind("fake", EventLost)) != 0 {
+				t.Errorf("%+v %+v", i, h.seen())
+			}
+		})
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func TestStreamThatOpensLate(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Verb(http.MethodGet), mcptest.First(2, mcptest.Status(http.StatusBadGateway)))
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	listenersUp(t, srv)
+	h.mustCall("fake", "add_tool", nil)
+	h.await("fake", EventTools)
+}
+
+// A stream without an answer does not hold up the start.
+func TestStreamThatNeverOpens(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Verb(http.MethodGet), mcptest.Hang)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	within(t, 5*time.Second, "the start", h.started)
+	if got := h.mustCall("fake", "echo", args{"text": "here"}); got != "here" {
+		t.Errorf("%q", got)
+	}
+}
+
+// An id that the server no longer takes must not keep the stream closed.
+func TestLastEventIDThatIsRefused(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{Replay: true})
+	listenersUp(t, srv)
+	srv.Break(func(r mcptest.HTTPRequest) bool { return r.Header.Get("Last-Event-ID") != "" }, mcptest.Status(http.StatusBadRequest))
+	srv.DropStreams()
+	srv.Await(t, 2, mcptest.Opened)
+	listenersUp(t, srv)
+	h.mustCall("fake", "add_tool", nil)
+	h.await("fake", EventTools)
+}
+
+// An answer whose stream ends first is fetched by GET (SEP-1699).
+func TestAnswerIsFetchedWhereItsStreamEnded(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{Replay: true, Retry: 20 * time.Millisecond, Polling: []string{"tools/call"}})
+	if got := h.mustCall("fake", "echo", args{"text": "in the end"}); got != "in the end" {
+		t.Errorf("%q", got)
+	}
+	eventually(t, "the stream is taken up", func() bool {
+		return len(srv.Requests(mcptest.Opened, func(r mcptest.HTTPRequest) bool { return r.Header.Get("Last-Event-ID") != "" })) == 1
+	})
+	// Not for ever.
+	srv.Break(func(r mcptest.HTTPRequest) bool { return r.Header.Get("Last-Event-ID") != "" }, mcptest.Events(": nothing\n\n"))
+	within(t, 5*time.Second, "the call", func() {
+		if _, err := h.call("fake", "echo", args{"text": "x"}); err == nil {
+			t.Error("answered")
+		}
+	})
+}
+
+// A server may answer on another stream than that of the request.
+func TestAnswerMayComeOnTheStreamFromTheServer(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	gate := make(chan string, 1)
+	srv.Break(mcptest.Verb(http.MethodGet), func(_ *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, _ mcptest.HTTPRequest) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = http.NewResponseController(w).Flush()
+		for {
+			select {
+			case id := <-gate:
+				_, _ = w.Write([]byte("data: {\"jsonrpc\":\"2.0\",\"id\":" + id + ",\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"elsewhere\"}]}}\n\n"))
+				_ = http.NewResponseController(w).Flush()
+			case <-r.Context().Done():
+				return
+			}
+		}
+	})
+	srv.Break(mcptest.Call("echo"), func(s *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+		gate <- string(in.ID)
+		mcptest.HangOpen(s, w, r, in)
+	})
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	if got := h.mustCall("fake", "echo", nil); got != "elsewhere" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,56 @@
+package mcp
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"agentls/mcp/mcptest"
+)
+
+func TestParametersAreSentAsHeaders(t *testing.T) {
+	t.Parallel()
+	tool := func(name, property string) mcptest.Tool {
+		return mcptest.Tool{Name: name, Answer: "done", Schema: json.RawMessage(`{"type":"object","oneOf":[true],"properties":{"region":` + property + `,"n":{"type":["integer","null"],"minimum":1}}}`)}
+	}
+	o := mcptest.HTTPOptions{Mode: mcptest.Modern}
+	o.Tools = []mcptest.Tool{
+		tool("good", `{"type":"string","description":"where","x-mcp-header":"Region"}`),
+		tool("object", `{"type":"object","x-mcp-header":"Region"}`),
+		tool("space", `{"type":"string","x-mcp-header":"Re gion"}`),
+	}
+	h, srv := remote(t, o)
+	// modelcontextprotocol: a tool that names headers wrongly is not used, and
+	// the others are.
+	names := h.tools("fake")
+	if !slices.Contains(names, "good") || !slices.Contains(names, "echo") || slices.Contains(names, "object") || slices.Contains(names, "space") {
+		t.Errorf("%v", names)
+	}
+	if n := len(h.kind("fake", EventProblem)); n != 2 {
+		t.Errorf("%+v", h.kind("fake", EventProblem))
+	}
+	for _, tool := range h.Tools() { // the schema is the server's own
+		if tool.Name == "good" && !strings.Contains(string(tool.Schema), `"oneOf"`) {
+			t.Errorf("%s", tool.Schema)
+		}
+	}
+	h.mustCall("fake", "good", args{"region": "eu", "n": 1})
+	h.mustCall("fake", "good", args{"region": "Zürich"})
+	calls := srv.Requests(mcptest.Call("good"))
+	if len(calls) != 2 || calls[0].Header.Get("Mcp-Param-Region") != "eu" || !strings.HasPrefix(calls[1].Header.Get("Mcp-Param-Region"), "=?base64?") {
+		t.Errorf("%v", calls)
+	}
+}
+
+func FuzzParamHeaders(f *testing.F) {
+	f.Add(`{"tools":[{"name":"a","inputSchema":{"properties":{"b":{"type":"string","x-mcp-header":"C"}}}}],"nextCursor":"x"}`)
+	f.Add(`{"tools":[{"name":1,"inputSchema":{"x-mcp-header":null}},{"inputSchema":[]},7]}`)
+	f.Add(`{"tools":{"x-mcp-header":{}}}`)
+	f.Fuzz(func(t *testing.T, page string) {
+		rest, forClient := paramHeaders(json.RawMessage(page), func(string) {})
+		if !json.Valid(forClient) || json.Valid([]byte(page)) != json.Valid(rest) {
+			t.Errorf("%s, %s", rest, forClient)
+		}
+	})
+}

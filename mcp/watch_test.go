@@ -1,0 +1,204 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+)
+
+// recovered waits until the server was lost and is back.
+func (h *house) recovered(times int) {
+	h.t.Helper()
+	eventually(h.t, "lost and recovered", func() bool {
+		merged := 0
+		for _, e := range h.kind("fake", EventRecovered) {
+			merged += 1 + e.Merged
+		}
+		return merged >= times && h.status("fake").Status == StatusReady
+	})
+}
+
+// openai/codex#28704, #22571, #39990: "Transport closed" for the rest of the
+// session. anthropics/claude-code#74329: one call after the restart is served,
+// then the tools are gone. charmbracelet/crush#3327: they vanish while the
+// status says connected.
+func TestRemoteServerThatForgetsComesBack(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]mcptest.HTTPOptions{"stream": {}, "json": {JSON: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, srv := remote(t, o)
+			eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+			h.mustCall("fake", "add_resource", nil)
+			eventually(t, "the new one", func() bool { return len(h.uris("fake")) == 4 })
+			srv.ForgetSessions()
+			h.await("fake", EventLost)
+			if n := len(h.uris("fake")); n != 4 {
+				t.Errorf("the old list is gone: %d", n)
+			}
+			h.recovered(1)
+			for range 3 {
+				if got := h.mustCall("fake", "echo", args{"text": "again"}); got != "again" {
+					t.Errorf("%q", got)
+				}
+			}
+			eventually(t, "a fresh list", func() bool {
+				list, err := h.Resources("fake")
+				return err == nil && !list.Stale && len(list.Resources) == 4
+			})
+			if n := len(srv.Requests(mcptest.Method("initialize"))); n != 2 {
+				t.Errorf("%d sessions were begun", n)
+			}
+		})
+	}
+}
+
+// Some servers say 400 of a session that they do not know.
+func TestRemoteServerThatForgetsWithoutSayingSo(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Method("tools/call"), mcptest.First(1, mcptest.Answer(400, "application/json",
+		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)))
+	if _, err := h.call("fake", "echo", nil); !errors.Is(err, errLost) {
+		t.Errorf("%v", err)
+	}
+	h.recovered(1)
+	if got := h.mustCall("fake", "echo", args{"text": "again"}); got != "again" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestRemoteServerIsRestartedUnderUs(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		for round := range 2 {
+			srv.Stop()
+			if o.Mode == mcptest.Stateless { // nothing is open that could end
+				within(t, time.Second, "the call", func() {
+					if _, err := h.call("fake", "echo", nil); err == nil {
+						t.Error("answered by nobody")
+					}
+				})
+			}
+			eventually(t, "lost", func() bool { return h.status("fake").Status != StatusReady })
+			srv.Restart(t)
+			h.recovered(round + 1)
+			for range 3 {
+				if got := h.mustCall("fake", "echo", args{"text": "again"}); got != "again" {
+					t.Errorf("%q", got)
+				}
+			}
+		}
+	})
+}
+
+// MoonshotAI/kimi-code#2109: a call to a dead server waits for its timeout.
+func TestRemoteServerDiesInACall(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.call("fake", "never", nil)
+			ended <- err
+		}()
+		srv.Await(t, 1, mcptest.Call("never"))
+		within(t, time.Second, "the end of the call", func() {
+			srv.Stop()
+			if err := <-ended; err == nil || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%v", err)
+			}
+		})
+		eventually(t, "lost", func() bool { return h.status("fake").Status != StatusReady })
+		srv.Restart(t)
+		h.recovered(1)
+		for range 3 { // anthropics/claude-code#74329
+			h.mustCall("fake", "echo", args{"text": "again"})
+		}
+	})
+}
+
+// topcheer/ggcode#717, charmbracelet/crush#2854, over HTTP: a server that
+// takes everything and answers nothing is not ready for ever.
+func TestRemoteServerThatHangsIsLost(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		srv := mcptest.ServeHTTP(t, o)
+		tm := fast()
+		tm.ping, tm.pong, tm.tries = 100*time.Millisecond, 300*time.Millisecond, 1
+		h := newHouse(t, Options{}, tm)
+		c := remoteConfig("fake", srv.URL)
+		c.StartupTimeout = 2 * time.Second
+		h.Configure([]ServerConfig{c})
+		h.started()
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		probe := "ping"
+		if o.Mode == mcptest.Modern {
+			probe = "server/discover"
+		}
+		srv.Await(t, 3, mcptest.Method(probe)) // it is looked after
+		if n := len(h.kind("fake", EventLost)); n != 0 {
+			t.Fatalf("%+v", h.seen())
+		}
+		srv.Break(mcptest.Verb(http.MethodPost), mcptest.Hang)
+		if e := h.await("fake", EventLost); !strings.Contains(e.Err, "no answer to ping within 300ms") {
+			t.Errorf("%+v", e)
+		}
+		srv.Mend()
+		h.recovered(1)
+	})
+}
+
+// A server that does one thing at a time does not answer a ping meanwhile.
+func TestRemoteServerThatIsBusyIsNotLost(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{JSON: true})
+	tm := fast()
+	tm.ping, tm.pong = 50*time.Millisecond, 100*time.Millisecond
+	h := newHouse(t, Options{}, tm)
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	eventually(t, "prompts", func() bool { return h.status("fake").Prompts != nil })
+	srv.Break(mcptest.Method("ping"), mcptest.Hang)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.call("fake", "sleep", args{"seconds": 1})
+		ended <- err
+	}()
+	srv.Await(t, 1, mcptest.Call("sleep"))
+	srv.DropStreams() // something broke: a look is due
+	srv.Await(t, 1, mcptest.Method("ping"))
+	if err := <-ended; err != nil {
+		t.Errorf("%v", err)
+	}
+	if n := len(h.kind("fake", EventLost)); n != 0 {
+		t.Errorf("%+v", h.seen())
+	}
+}
+
+func TestRemoteServerThatWantsALoginAllOfASudden(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	srv.Break(mcptest.Any, mcptest.Unauthorized("Bearer"))
+	if _, err := h.call("fake", "echo", nil); err == nil || !strings.Contains(err.Error(), "wants a login") {
+		t.Errorf("%v", err)
+	}
+	h.await("fake", EventFailed)
+	if i := h.status("fake"); i.Status != StatusNeedsLogin || !strings.Contains(i.Error, `"headers"`) {
+		t.Errorf("%+v", i)
+	}
+	if n := len(srv.Requests(mcptest.Method("initialize"))); n != 2 { // it is not asked over and over
+		t.Errorf("%d sessions were begun", n)
+	}
+	srv.Mend()
+	if got := h.mustCall("fake", "echo", args{"text": "in"}); got != "in" {
+		t.Errorf("%q", got)
+	}
+}
