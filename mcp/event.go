@@ -37,8 +37,9 @@ type Event struct {
 // answer. The front end takes it from [Manager.Requests] and calls Reply once;
 // one that nobody takes in 5 s is declined.
 type Request struct {
-	Server string
-	Kind   RequestKind
+	Server  string
+	Servers []string // all that wait for an input request, by name; Server is the first
+	Kind    RequestKind
 	// Info describes the server of a trust request.
 	Info ServerInfo
 	// Input is what an input request asks for.

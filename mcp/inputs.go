@@ -54,44 +54,40 @@ func newInputs(file string) *inputs {
 }
 
 // fill gives the session to start, with its inputs filled in; nil when some
-// are missing: they are asked for, or were refused. m.mu is held.
+// are missing: the next one is asked for, unless a person refused one. m.mu is held.
 func (m *Manager) fill(s *session, stored map[string]string) *session {
 	values := map[string]string{}
-	var missing, refused []string
+	var missing []Input
+	var names []string
+	refused := false
 	for _, in := range s.cfg.Inputs {
 		key := inputKey(s.cfg, in)
-		value, known := m.inputs.given[key]
-		if !known {
-			value, known = stored[key]
-		}
-		if known && in.Options != nil && !slices.Contains(in.Options, value) {
-			known = false // somebody edited the file
-		}
-		switch {
-		case m.inputs.refused[key]:
-			refused = append(refused, strconv.Quote(in.ID))
-		case known && !m.inputs.again[key]:
+		value, known := m.knownInput(key, in, stored)
+		if known && !m.inputs.again[key] && !m.inputs.refused[key] {
 			values["${input:"+in.ID+"}"] = value
 			m.learnInput(in, value)
-		default:
-			missing = append(missing, strconv.Quote(in.ID))
-			m.inputs.wanted[key] = true
-			if known && !in.Password {
-				in.Default = value
-			}
-			m.askInput(s.cfg, key, in)
+			continue
 		}
+		refused = refused || m.inputs.refused[key]
+		missing, names = append(missing, in), append(names, strconv.Quote(in.ID))
 	}
-	if len(refused) == 0 && len(missing) > 0 {
-		needs := "the input " + strings.Join(missing, ", ")
-		s.update(func() { s.status, s.err, s.needs = StatusStarting, "", needs })
-		return nil
-	}
-	if len(refused) > 0 {
-		needs := "the input " + strings.Join(refused, ", ")
+	needs := "the input " + strings.Join(names, ", ")
+	switch {
+	case refused:
 		m.refuse(s, needs+" was not given; restart the server (agentls.mcp.restart) to be asked again")
 		s.update(func() { s.needs = needs })
 		s.launched = true
+		return nil
+	case len(missing) > 0:
+		s.update(func() { s.status, s.err, s.needs = StatusStarting, "", needs })
+		// One after the other: who refuses the first is not asked for the next.
+		in := missing[0]
+		key := inputKey(s.cfg, in)
+		m.inputs.wanted[key] = true
+		if value, known := m.knownInput(key, in, stored); known && !in.Password {
+			in.Default = value
+		}
+		m.askInput(s.cfg, key, in)
 		return nil
 	}
 	m.replace(s.given)
@@ -100,6 +96,15 @@ func (m *Manager) fill(s *session, stored map[string]string) *session {
 	n.cfg = n.cfg.filled(values)
 	n.trusted.Store(true)
 	return n
+}
+
+// knownInput gives the answer of now or of before.
+func (m *Manager) knownInput(key string, in Input, stored map[string]string) (value string, known bool) {
+	if value, known = m.inputs.given[key]; !known {
+		value, known = stored[key]
+	}
+	// Somebody may have edited the file.
+	return value, known && (in.Options == nil || slices.Contains(in.Options, value))
 }
 
 // learnInput keeps a value out of logs. What is picked from a list stands in
@@ -144,11 +149,23 @@ func (m *Manager) askInput(c ServerConfig, key string, in Input) {
 	}
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	m.inputs.open[key] = cancel
-	m.requests.ask(ctx, Request{Server: c.Name, Kind: RequestInput, Input: in}, func(a RequestAnswer) {
+	servers := m.needing(key)
+	m.requests.ask(ctx, Request{Server: servers[0], Servers: servers, Kind: RequestInput, Input: in}, func(a RequestAnswer) {
 		if err := m.answerInput(c, key, in, a); err != nil {
 			m.events.put(Event{Server: c.Name, Kind: EventProblem, Text: m.secrets.Redact(err.Error())})
 		}
 	})
+}
+
+// needing names the servers that use an input, sorted.
+func (m *Manager) needing(key string) (names []string) {
+	for name, s := range m.sessions {
+		if slices.ContainsFunc(s.given.Inputs, func(in Input) bool { return inputKey(s.given, in) == key }) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // answerInput takes a person's answer and starts what waited for it.
