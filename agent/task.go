@@ -120,6 +120,7 @@ type Answer struct {
 	Decision  Decision
 	Reason    string          // for the model, of a denial: "dismissed", "no answer in 600 s", or the person's words
 	Arguments json.RawMessage // edited arguments; nil: as asked
+	Content   json.RawMessage // what was asked for, of questions that want more than a decision
 	// Kept is called once the answer counts: what is remembered of it decides
 	// the next Recheck. May be nil.
 	Kept func()

@@ -48,8 +48,9 @@ type question struct {
 	deadline                               time.Time                   // set by ask
 	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
 
-	message string   // for a stock client
-	choices []choice // of a stock client; the first is the safe one
+	message string       // for a stock client
+	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
+	elicit  *elicitation // what is asked for beside a decision; nil: nothing
 
 	answer chan agent.Answer // gets the one answer
 	free   func()            // lets a stock client's next question be shown; nil: it needs no leave
@@ -59,6 +60,7 @@ type question struct {
 type choice struct {
 	title    string
 	decision agent.Decision
+	content  json.RawMessage // where the question wants more than a decision
 }
 
 // ask puts a question and waits for its one answer: of the client's own
@@ -138,6 +140,16 @@ func (q *questions) waiting() []*question {
 	return slices.Clone(q.open)
 }
 
+// find gives an open question; nil when there is none of the id.
+func (q *questions) find(id string) *question {
+	for _, w := range q.waiting() {
+		if w.id == id {
+			return w
+		}
+	}
+	return nil
+}
+
 // asksAbout reports whether a question about the trust of the server, or of
 // the folder, is open.
 func (q *questions) asksAbout(server string) bool {
@@ -153,10 +165,10 @@ func toolQuestion(s *Server, a agent.Question) *question {
 		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged,
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{
-			{"Deny", agent.DecisionDeny},
-			{allowOnce, agent.DecisionOnce},
-			{"Allow for this session", agent.DecisionSession},
-			{"Always allow", agent.DecisionAlways},
+			{title: "Deny", decision: agent.DecisionDeny},
+			{title: allowOnce, decision: agent.DecisionOnce},
+			{title: "Allow for this session", decision: agent.DecisionSession},
+			{title: "Always allow", decision: agent.DecisionAlways},
 		},
 	}
 	arguments := s.tell(string(orEmpty(a.Arguments)))

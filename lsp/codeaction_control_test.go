@@ -98,7 +98,7 @@ func TestNoDecisionsForAClientWithApprovals(t *testing.T) {
 func TestTrustIsOnlyRefusedByACodeAction(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
 	q := w.server.asks
-	q.open = append(q.open, &question{id: "q", kind: "trust", server: "evil", choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust and start", agent.DecisionOnce}}})
+	q.open = append(q.open, &question{id: "q", kind: "trust", server: "evil", choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust and start", decision: agent.DecisionOnce}}})
 	if got := titles(w.actions("file:///x", span(0, 0, 0, 0), obj{})); !slices.Equal(got, []string{"quickfix Not now: evil"}) {
 		t.Errorf("%q", got)
 	}

@@ -36,7 +36,7 @@ type approveArg struct {
 	Decision  *string         `json:"decision"`
 	Reason    *string         `json:"reason"`
 	Arguments json.RawMessage `json:"arguments"`
-	Content   json.RawMessage `json:"content"` // of kinds that are not in this version
+	Content   json.RawMessage `json:"content"` // what the question asks for: {name: value}
 }
 
 func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation) (serveFunc, error) {
@@ -46,7 +46,11 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 	if err := required(in.command, "decision", arg.Decision); err != nil {
 		return nil, err
 	}
-	answer, err := answerOf(agent.Decision(*arg.Decision), deref(arg.Reason), arg.Arguments)
+	w := s.asks.find(*arg.ID)
+	if w == nil {
+		w = &question{} // the rest of the argument is checked all the same
+	}
+	answer, err := w.answerOf(agent.Decision(*arg.Decision), deref(arg.Reason), arg.Arguments, arg.Content)
 	if err != nil {
 		return nil, err
 	}

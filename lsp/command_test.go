@@ -165,7 +165,7 @@ func FuzzCommand(f *testing.F) {
 		if bad, ok := errors.AsType[*paramsError](err); err != nil && (!ok || len(bad.message) > 2000) {
 			t.Errorf("%s: %v", params, err)
 		}
-		w := question{choices: []choice{{"Deny", agent.DecisionDeny}, {"Allow once", agent.DecisionOnce}}}
+		w := question{choices: []choice{{title: "Deny", decision: agent.DecisionDeny}, {title: "Allow once", decision: agent.DecisionOnce}}}
 		if a := w.chosen(params); a.Decision == agent.DecisionOnce && !bytes.Contains(params, []byte("Allow")) && !bytes.Contains(params, []byte(`\u`)) {
 			t.Errorf("%s allows", params)
 		}

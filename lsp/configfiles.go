@@ -194,7 +194,7 @@ func (c *configFiles) question(names []string, d config.Changes) *question {
 		id: newID(), kind: "trust", arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
 		reason:  "configuration files changed while a run was active; the change is not in force",
 		message: breakLinks("agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + "). Apply the change?"),
-		choices: []choice{{"Not now", agent.DecisionDeny}, {"Apply", agent.DecisionOnce}},
+		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Apply", decision: agent.DecisionOnce}},
 	}
 }
 

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
@@ -27,6 +26,10 @@ func (q *questions) show(ctx context.Context, w *question) {
 // a second request replace the first, which then is never answered. The next
 // question waits until the answer counts, since it may settle that one too.
 func (q *questions) showStock(ctx context.Context, w *question) {
+	if len(w.choices) == 0 {
+		q.tellHow(w)
+		return
+	}
 	select {
 	case q.slot <- struct{}{}:
 	case <-ctx.Done():
@@ -63,7 +66,7 @@ func (w *question) chosen(result protocol.LSPAny) agent.Answer {
 			if c.title == item.Title && c.decision == agent.DecisionDeny {
 				return deny("denied by the user")
 			} else if c.title == item.Title {
-				return agent.Answer{Decision: c.decision}
+				return agent.Answer{Decision: c.decision, Content: c.content}
 			}
 		}
 	}
@@ -91,11 +94,14 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 	if q.decided(w) {
 		return
 	}
-	params := approveParams{
+	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
+	})
+	if w.elicit != nil {
+		method, params = "agentls/elicit", elicitParams{w.id, w.kind, w.runID, w.session, clean(w.server), w.message, w.elicit.schema()}
 	}
 	var result protocol.LSPAny
-	if err := q.s.call(ctx, "agentls/approve", params, &result); err != nil {
+	if err := q.s.call(ctx, method, params, &result); err != nil {
 		q.unreached(ctx, w, err)
 		return
 	}
@@ -103,16 +109,28 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 		Decision  agent.Decision  `json:"decision"`
 		Reason    string          `json:"reason"`
 		Arguments json.RawMessage `json:"arguments"`
+		Content   json.RawMessage `json:"content"`
 	}
 	if json.Unmarshal(result, &a) != nil {
 		q.resolve(w.id, deny("dismissed"))
 		return
 	}
-	answer, err := answerOf(a.Decision, a.Reason, a.Arguments)
+	answer, err := w.answerOf(a.Decision, a.Reason, a.Arguments, a.Content)
 	if err != nil {
 		answer = deny("dismissed")
 	}
 	q.resolve(w.id, answer)
+}
+
+// answerOf is [answerOf] for a question that may want more than a decision.
+func (w *question) answerOf(d agent.Decision, reason string, arguments, content json.RawMessage) (agent.Answer, error) {
+	answer, err := answerOf(d, reason, arguments)
+	if err != nil || w.elicit == nil || answer.Decision == agent.DecisionDeny {
+		return answer, err
+	}
+	_, err = w.elicit.value(content)
+	answer.Content = content
+	return answer, err
 }
 
 // answerOf checks an answer that came in words of the protocol.
@@ -154,7 +172,11 @@ func (q *questions) unreached(ctx context.Context, w *question, err error) {
 		return // the question was withdrawn, or the client is gone
 	}
 	q.s.o.Log.Info("the client did not show a question", "id", w.id, "err", err)
-	text := fmt.Sprintf(`%s Your editor could not show this question. Answer it by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
+	q.tellHow(w)
+}
+
+func (q *questions) tellHow(w *question) {
+	text := w.howToAnswer()
 	q.s.showMessage(protocol.MessageTypeWarning, text)
 	q.s.logMessage(protocol.MessageTypeWarning, text)
 }

@@ -47,11 +47,8 @@ func (q *questions) serveRequests(ctx context.Context) {
 
 // serveRequest answers one request of the manager.
 func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
-	accept := false
-	defer func() { r.Reply(mcp.RequestAnswer{Accept: accept}) }()
-	if r.Kind != mcp.RequestTrust {
-		return
-	}
+	var answer mcp.RequestAnswer
+	defer func() { r.Reply(answer) }()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
@@ -64,11 +61,20 @@ func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
 		case <-ctx.Done():
 		}
 	})
-	if !q.trustFolder(ctx, false) {
-		return
+	switch r.Kind {
+	case mcp.RequestTrust:
+		if q.trustFolder(ctx, false) {
+			a, err := q.settle(ctx, q.serverQuestion(r.Info))
+			answer.Accept = err == nil && yes(a)
+		}
+	case mcp.RequestInput:
+		w := q.inputQuestion(r)
+		a, err := q.settle(ctx, w)
+		if err == nil && yes(a) {
+			answer.Value, err = w.elicit.value(a.Content)
+			answer.Accept = err == nil
+		}
 	}
-	a, err := q.settle(ctx, q.serverQuestion(r.Info))
-	accept = err == nil && yes(a)
 }
 
 func yes(a agent.Answer) bool {
@@ -167,7 +173,7 @@ func (q *questions) folderQuestion(folders []string) *question {
 		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "MCP servers of the project or git are to start in the folder, and it is not trusted yet",
 		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own. git shows changes in it.",
-		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust folder", agent.DecisionOnce}},
+		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust folder", decision: agent.DecisionOnce}},
 	}
 }
 
@@ -179,7 +185,7 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 		id: newID(), kind: "trust", server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "a project file wants to start this server",
 		message: trustMessage(info),
-		choices: []choice{{"Not now", agent.DecisionDeny}, {"Trust and start", agent.DecisionOnce}},
+		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust and start", decision: agent.DecisionOnce}},
 	}
 	if utf8.RuneCountInString(w.message) > trustLimit {
 		w.message = fmt.Sprintf("%s: %s wants to start a server whose command is too long to be shown here. Read it with agentls.mcp.servers, and start it with agentls.mcp.trust.",

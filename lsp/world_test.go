@@ -79,7 +79,7 @@ func newWorld(t testing.TB, u setup) *world {
 	secrets := mcp.NewSecrets()
 	state := workspace.NewState()
 	manager := mcp.NewManager(mcp.Options{
-		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(w.state, "trust.json"),
+		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(w.state, "trust.json"), InputsFile: filepath.Join(w.state, "inputs.json"),
 		Environ: os.Environ(), Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(w.state, "audit"), secrets, log)
