@@ -9,11 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"agentls/agent"
 	"agentls/agent/config"
+	"agentls/mcp"
 )
 
 func askCommand(p program) *cobra.Command {
@@ -64,6 +66,7 @@ func ask(ctx context.Context, p program, prompt string) error {
 	host := openTerminal(p, parts.secrets)
 	relay := parts.relay(host)
 	defer relay()
+	parts.awaitInputs(ctx)
 
 	var result agent.Result
 	llm, err := parts.newLLM(cfg.Provider)
@@ -89,12 +92,16 @@ func ask(ctx context.Context, p program, prompt string) error {
 	return nil
 }
 
-// relay prints what servers tell until the returned func is called, and
-// declines what they ask: a project's server is trusted by `mcp trust`.
+// relay prints what servers tell until the returned func is called, and asks
+// on the terminal for their inputs. The rest of what they ask is declined: a
+// project's server is trusted by `mcp trust`.
 func (p *parts) relay(t *terminal) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() { // ends with stop, which waits for it
 		defer close(ended)
+		var inputs sync.WaitGroup // they end with ctx
+		defer inputs.Wait()
 		for {
 			select {
 			case <-done:
@@ -108,17 +115,43 @@ func (p *parts) relay(t *terminal) (stop func()) {
 				if !ok {
 					return
 				}
-				q.Reply(declined)
+				inputs.Go(func() { p.answer(ctx, t, q) })
 			}
 		}
 	}()
-	return func() { close(done); <-ended }
+	return func() { cancel(); close(done); <-ended }
 }
 
-// tell prints what is wrong with the configuration. It quotes keys and values
-// of files that may come with a project.
+// answer answers a question of the manager's.
+func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request) {
+	if q.Kind == mcp.RequestInput {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go func() { // ends with ctx
+			select {
+			case <-q.Done:
+				cancel()
+			case <-ctx.Done():
+			}
+		}()
+		q.Reply(t.input(ctx, q))
+	} else {
+		q.Reply(declined)
+	}
+	select {
+	case p.answered <- struct{}{}:
+	default:
+	}
+}
+
+// tell prints what is wrong with the configuration, but for what a server or
+// the provider says of itself. It quotes keys and values of files that may come
+// with a project.
 func (p *parts) tell(w io.Writer, problems []config.Problem) {
 	for _, problem := range problems {
+		if problem.Elsewhere {
+			continue
+		}
 		fmt.Fprintln(w, oneLine(p.secrets.Redact(problem.String()), 1000))
 	}
 }

@@ -68,10 +68,12 @@ func (d *doctor) examine(ctx context.Context, folder string) {
 	d.say(good, "agentls %s; configuration in %s, state in %s", version, d.parts.paths.config, d.parts.paths.state)
 	d.environment()
 	cfg := d.parts.openFolder(ctx, folder)
-	if len(cfg.Problems) == 0 {
+	// A server's or the provider's own line tells the rest.
+	problems := slices.DeleteFunc(cfg.Problems, func(p config.Problem) bool { return p.Elsewhere })
+	if len(problems) == 0 {
 		d.say(good, "configuration: nothing wrong")
 	}
-	for _, p := range cfg.Problems {
+	for _, p := range problems {
 		d.say(tooBad, "configuration: %s", p)
 	}
 	d.provider(ctx, cfg)
@@ -166,6 +168,10 @@ func (d *doctor) servers(ctx context.Context) {
 		case mcp.StatusUntrusted:
 			d.say(absent, "MCP server %s: from %s, not trusted; `agentls mcp trust %s` shows what it would start", s.Name, s.Source, s.Name)
 		default:
+			if s.Needs != "" {
+				d.say(absent, "MCP server %s: it needs %s, which is asked for when an editor or `agentls ask` starts it", s.Name, s.Needs)
+				continue
+			}
 			d.say(tooBad, "MCP server %s: %s: %s", s.Name, s.Status, s.Error)
 		}
 	}

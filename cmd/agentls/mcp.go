@@ -36,6 +36,9 @@ func mcpCommand(p program) *cobra.Command {
 				parts := newParts(p)
 				defer parts.close()
 				host := openTerminal(p, parts.secrets)
+				if use == "list" {
+					host.tty = nil // who looks is asked nothing
+				}
 				stop := parts.relay(host)
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)

@@ -31,6 +31,8 @@ type parts struct {
 	http    *http.Transport
 	faults  []string // of the environment
 
+	answered chan struct{} // 1 slot: a question of the manager's has its answer
+
 	mu       sync.Mutex
 	provider config.Provider // what llm is of
 	llm      *openai.LLM     // kept for its connections and what it learned
@@ -57,7 +59,7 @@ func newParts(p program) *parts {
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{
-		paths:   where,
+		paths: where, answered: make(chan struct{}, 1),
 		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets},
 		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, http: transport, faults: faults,
 		agent: agent.New(agent.Options{
@@ -93,6 +95,7 @@ func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
 // settled waits until every server has started or failed, and tells what each
 // offers; all of that has its own deadlines.
 func (p *parts) settled(ctx context.Context) []mcp.ServerInfo {
+	p.awaitInputs(ctx)
 	p.manager.WaitStarted(ctx)
 	var lists sync.WaitGroup
 	for _, s := range p.manager.Servers() {

@@ -117,10 +117,10 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 // readLine reads one line from the terminal, or gives up when ctx ends. The
 // goroutine ends with the next line or with the process: a terminal's read
 // cannot be called off.
-func readLine(ctx context.Context, r io.Reader) (string, error) {
+func readLine(ctx context.Context, tty *os.File) (string, error) {
 	got := make(chan string, 1)
 	go func() {
-		line, _ := bufio.NewReader(r).ReadString('\n')
+		line, _ := bufio.NewReader(tty).ReadString('\n')
 		got <- line
 	}()
 	select {

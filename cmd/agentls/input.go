@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+
+	"agentls/mcp"
+)
+
+// input asks on the terminal for what a server needs before it first starts.
+// Without a terminal, with an empty line where nothing is offered, and when
+// ctx ends, it is not given.
+func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
+	if t.tty == nil {
+		return declined
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	in := r.Input
+	what := "needs the input " + word(in.ID) + " before it can start"
+	if in.Description != "" {
+		what += ": " + in.Description
+	}
+	t.note("The MCP server %s %s", strings.Join(r.Servers, ", "), what)
+	for i, option := range in.Options {
+		fmt.Fprintf(t.tty, "  %d  %s\n", i+1, oneLine(option, 200))
+	}
+	prompt := "  Its value"
+	if in.Options != nil {
+		prompt = "  Its number or value"
+	}
+	if in.Default != "" {
+		prompt += " [" + oneLine(in.Default, 200) + "]"
+	}
+	fmt.Fprint(t.tty, prompt+": ")
+	read := readLine
+	if in.Password {
+		read = readPassword
+	}
+	line, err := read(ctx, t.tty)
+	if err != nil {
+		return declined
+	}
+	value := strings.TrimRight(line, "\r\n")
+	if n, err := strconv.Atoi(strings.TrimSpace(value)); err == nil && in.Options != nil && !slices.Contains(in.Options, value) && n >= 1 && n <= len(in.Options) {
+		value = in.Options[n-1]
+	}
+	if value == "" {
+		value = in.Default
+	}
+	if value == "" || in.Options != nil && !slices.Contains(in.Options, value) {
+		fmt.Fprintln(t.tty, "  That is no value; the server is not started.")
+		return declined
+	}
+	return mcp.RequestAnswer{Accept: true, Value: value}
+}
+
+// readPassword reads a line that is not shown, or gives up when ctx ends, as
+// readLine does. The terminal is left as it was.
+func readPassword(ctx context.Context, tty *os.File) (string, error) {
+	fd := int(tty.Fd()) //nolint:gosec // a file descriptor fits
+	before, err := term.GetState(fd)
+	if err != nil {
+		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
+	}
+	type result struct {
+		line []byte
+		err  error
+	}
+	got := make(chan result, 1)
+	go func() { // ends with the next line, or with the process
+		line, err := term.ReadPassword(fd)
+		got <- result{line, err}
+	}()
+	select {
+	case r := <-got:
+		fmt.Fprintln(tty) // the line's end was not shown either
+		return string(r.line), r.err
+	case <-ctx.Done():
+		return "", errors.Join(context.Cause(ctx), term.Restore(fd, before))
+	}
+}
+
+// awaitInputs waits until a person has answered for every server that waits
+// for them, so that a prompt has them.
+func (p *parts) awaitInputs(ctx context.Context) {
+	for slices.ContainsFunc(p.manager.Servers(), func(s mcp.ServerInfo) bool { return s.Status == mcp.StatusStarting && s.Needs != "" }) {
+		select {
+		case <-p.answered:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
