@@ -53,7 +53,7 @@ func (r *run) away() []string {
 		switch {
 		case s.Status == mcp.StatusStarting && slices.Contains(r.missing, s.Name):
 			out = append(out, fmt.Sprintf("%s (still starting)", oneLine(s.Name, 100)))
-		case s.Status == mcp.StatusRestarting, s.Status == mcp.StatusFailed:
+		case s.Status == mcp.StatusRestarting, s.Status == mcp.StatusFailed, s.Status == mcp.StatusNeedsLogin:
 			out = append(out, fmt.Sprintf("%s (%s)", oneLine(s.Name, 100), s.Status))
 		}
 	}

@@ -63,7 +63,7 @@ func (s *session) carryRemote(w way) (carrier, error) {
 		room: func(context.Context) error { return nil }, peer: p,
 	}
 	if w.sse {
-		t := newSSE(p)
+		t := newSSE(p, s.timing.acknowledge)
 		c.transport, c.close = t, t.shut
 	} else {
 		t := newStreamable(p, s.timing.backoff)

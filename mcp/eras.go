@@ -51,7 +51,8 @@ func (e *noStartError) Unwrap() error { return e.error }
 // settled reports whether another way cannot help.
 func settled(ctx context.Context, err error) bool {
 	_, noStart := errors.AsType[*noStartError](err)
-	_, unreachable := errors.AsType[*unreachableError](err)
+	e, ok := errors.AsType[*unreachableError](err)
+	unreachable := ok && e.dial
 	_, login := errors.AsType[*loginError](err)
 	_, redirect := errors.AsType[*redirectError](err)
 	return err == nil || noStart || unreachable || login || redirect || ctx.Err() != nil

@@ -78,7 +78,6 @@ func (t *streamable) listen() {
 // follow takes in a stream until it ends, as most do some time; quiet: it
 // brought nothing, and not for long.
 func (t *streamable) follow(resp *http.Response, before *eventStream) (events *eventStream, quiet bool) {
-	const long = 10 * time.Second
 	began := time.Now()
 	events = newEventStream(resp.Body, maxWireMessage)
 	events.lastID, events.retry = before.lastID, before.retry
@@ -89,7 +88,7 @@ func (t *streamable) follow(resp *http.Response, before *eventStream) (events *e
 		t.unheard()
 		t.suspect()
 	}
-	return events, !got && time.Since(began) < long
+	return events, !got && time.Since(began) < steady
 }
 
 // noStream decides what a GET that failed means: that there is no stream,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -226,5 +227,44 @@ func TestAnswerMayComeOnTheStreamFromTheServer(t *testing.T) {
 	h.started()
 	if got := h.mustCall("fake", "echo", nil); got != "elsewhere" {
 		t.Errorf("%q", got)
+	}
+}
+
+// github/copilot-cli#3125: a new tool is not seen in the same run. Here no
+// notification can tell of it.
+func TestToolsOfAServerThatCannotTell(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{Mode: mcptest.Stateless, JSON: true})
+	h.mustCall("fake", "add_tool", nil)
+	eventually(t, "the new tool is there before a model is asked", func() bool {
+		h.Settle(t.Context())
+		return slices.Contains(h.tools("fake"), "late_tool")
+	})
+	lists := len(srv.Requests(mcptest.Method("tools/list")))
+	for range 20 {
+		h.Settle(t.Context())
+	}
+	if n := len(srv.Requests(mcptest.Method("tools/list"))) - lists; n > 5 {
+		t.Errorf("asked %d times at once", n)
+	}
+}
+
+// A stream that is none of HTTP+SSE ends the attempt, and the next way is tried.
+func TestStreamWithoutAnEndpoint(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	srv.Break(mcptest.Method("initialize"), mcptest.Status(http.StatusNotFound))
+	srv.Break(mcptest.Verb(http.MethodGet), mcptest.HangOpen)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	if i := h.status("fake"); i.Status != StatusReady {
+		t.Errorf("%+v", i)
+	}
+	old := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.SSE})
+	old.Break(mcptest.Verb(http.MethodGet), mcptest.Events("event: endpoint\ndata: http://other.invalid/message\n\n"))
+	h.Configure([]ServerConfig{remoteConfig("old", old.URL)})
+	if e := h.await("old", EventFailed); !strings.Contains(e.Err, "endpoint at another origin, http://other.invalid") {
+		t.Errorf("%+v", e)
 	}
 }

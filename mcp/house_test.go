@@ -29,7 +29,7 @@ func fast() timing {
 	t.backoff, t.backoffMax = 20*time.Millisecond, 100*time.Millisecond
 	t.debounce, t.debounceMax = 50*time.Millisecond, 300*time.Millisecond
 	t.question, t.acknowledge = 500*time.Millisecond, 500*time.Millisecond
-	t.pong = time.Second
+	t.unheard, t.pong = 50*time.Millisecond, time.Second
 	return t
 }
 

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
 )
@@ -94,7 +95,9 @@ func (r *address) do(ctx context.Context, method string, to *url.URL, body []byt
 	req.Header = r.headers.Clone()
 	maps.Copy(req.Header, ours)
 	req.Host = r.host
-	resp, err := r.client.Do(req)
+	var connected atomic.Bool
+	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }}
+	resp, err := r.client.Do(req.WithContext(httptrace.WithClientTrace(ctx, trace)))
 	if err == nil {
 		return resp, nil
 	}
@@ -107,11 +110,7 @@ func (r *address) do(ctx context.Context, method string, to *url.URL, body []byt
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		err = e.Err // it quotes the whole URL
 	}
-	dial := false
-	if e, ok := errors.AsType[*net.OpError](err); ok {
-		dial = e.Op == "dial" || e.Op == "proxyconnect"
-	}
-	return nil, &unreachableError{origin(to), dial, err}
+	return nil, &unreachableError{origin(to), !connected.Load(), err}
 }
 
 // sameOrigin follows a redirect within the server's own origin, if the

@@ -151,6 +151,7 @@ func (s *session) askTools(ctx context.Context, c *connection) ([]Tool, error) {
 	if !c.caps.tools {
 		return nil, nil
 	}
+	s.update(func() { s.toolsAt = time.Now() })
 	tools, err := c.tools(ctx, s.cfg.Name)
 	if e, ok := errors.AsType[*rpcError](err); ok {
 		s.problem("the list of tools could not be fetched: " + e.Error())

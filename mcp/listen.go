@@ -13,6 +13,10 @@ import (
 // relistenDelay lets several new subscriptions share one subscriptions/listen.
 const relistenDelay = 100 * time.Millisecond
 
+// steady is how long a stream has to be open to count as one that works: the
+// back-off starts over when it ends.
+const steady = 10 * time.Second
+
 // relisten asks for a new subscriptions/listen with the URIs that are wanted now.
 func (c *connection) relisten() {
 	select {
@@ -42,9 +46,12 @@ func (c *connection) keepListening(ackTimeout, backOff time.Duration, heard chan
 		hear()
 		if err == nil {
 			open = next
+			began := time.Now()
 			if err = c.follow(open); err == nil {
-				delay.Reset()
 				continue
+			}
+			if time.Since(began) > steady {
+				delay.Reset()
 			}
 		}
 		next.stop()

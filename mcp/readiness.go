@@ -46,8 +46,14 @@ func (s *session) notReady(status Status, text string) error {
 	return fmt.Errorf("%w: %q is %s", ErrNotReady, s.cfg.Name, status)
 }
 
-// settle waits until no refresh that a notification asked for is pending.
+// settle waits until no refresh is pending that a notification asked for, or
+// that its want asks for.
 func (s *session) settle(ctx context.Context) {
+	s.mu.Lock()
+	if c := s.conn; c != nil && c.caps.tools && c.unheard() && time.Since(s.toolsAt) > s.timing.unheard {
+		c.inbox.mark(listTools, time.Now())
+	}
+	s.mu.Unlock()
 	for {
 		s.mu.Lock()
 		c, changed := s.conn, s.changed

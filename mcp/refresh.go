@@ -33,6 +33,7 @@ func (s *session) refreshTools(ctx context.Context, c *connection) error {
 	if !c.caps.tools {
 		return nil
 	}
+	s.update(func() { s.toolsAt = time.Now() })
 	tools, err := c.tools(ctx, s.cfg.Name)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type timing struct {
 	use                   time.Duration // how long a call waits for a server that is being started
 	question              time.Duration // how long a Request waits to be taken
 	acknowledge           time.Duration // of subscriptions/listen, or the stream that takes its place
+	unheard               time.Duration // how old the tools may be at a use, if nothing is notified
 	ping, pong            time.Duration // between looks whether a remote server is there, and for its answer
 }
 
@@ -43,7 +44,7 @@ func defaultTiming() timing {
 	return timing{
 		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
 		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second,
-		ping: 30 * time.Second, pong: 15 * time.Second,
+		unheard: 10 * time.Second, ping: 30 * time.Second, pong: 15 * time.Second,
 	}
 }
 
@@ -82,6 +83,7 @@ type session struct {
 	abort      context.CancelCauseFunc // ends the start under way, if any
 	hasTools   bool
 	tools      []Tool
+	toolsAt    time.Time // when they were asked for
 	hasPrompts bool
 	prompts    []Prompt
 	promptsOld bool // the server said that the prompts changed since

@@ -21,12 +21,13 @@ import (
 // stream is the connection.
 type sse struct {
 	*peer
+	patience time.Duration // with a stream that names no endpoint
 	ready    chan struct{} // closed when endpoint is known
 	endpoint *url.URL
 }
 
-func newSSE(p *peer) *sse {
-	t := &sse{peer: p, ready: make(chan struct{})}
+func newSSE(p *peer, patience time.Duration) *sse {
+	t := &sse{peer: p, patience: patience, ready: make(chan struct{})}
 	p.post = t.tell
 	return t
 }
@@ -54,6 +55,14 @@ func (t *sse) stream() error {
 	case kind != "text/event-stream":
 		return fmt.Errorf("the server answers GET with %q, not with a stream: %s", clip(kind, 100), excerpt(resp.Body))
 	}
+	timer := time.AfterFunc(t.patience, func() {
+		select {
+		case <-t.ready:
+		default:
+			t.lose(fmt.Errorf("the server's stream names no endpoint within %v: it may not speak HTTP+SSE", t.patience))
+		}
+	})
+	defer timer.Stop()
 	events := newEventStream(resp.Body, maxWireMessage)
 	for {
 		e, err := events.next()

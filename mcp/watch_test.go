@@ -132,10 +132,10 @@ func TestRemoteServerThatHangsIsLost(t *testing.T) {
 	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
 		srv := mcptest.ServeHTTP(t, o)
 		tm := fast()
-		tm.ping, tm.pong, tm.tries = 100*time.Millisecond, 300*time.Millisecond, 1
+		tm.ping, tm.pong = 100*time.Millisecond, 300*time.Millisecond
 		h := newHouse(t, Options{}, tm)
 		c := remoteConfig("fake", srv.URL)
-		c.StartupTimeout = 2 * time.Second
+		c.StartupTimeout = time.Second
 		h.Configure([]ServerConfig{c})
 		h.started()
 		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })

@@ -313,8 +313,8 @@ func (s *shell) trust(name string) error {
 			info = i
 		}
 	}
-	if info.Status == mcp.StatusFailed {
-		return s.fail("%s is trusted, but failed: %s", name, info.Error)
+	if info.Status == mcp.StatusFailed || info.Status == mcp.StatusNeedsLogin {
+		return s.fail("%s is trusted, but %s: %s", name, info.Status, info.Error)
 	}
 	_, err = fmt.Fprintf(s.out, "%s is trusted and %s\n", name, info.Status)
 	return err
