@@ -75,7 +75,7 @@ func (a *Audit) append(e AuditEntry) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(filepath.Join(a.dir, ".lock"))
+	unlock, err := LockFile(filepath.Join(a.dir, ".lock"))
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,15 +10,10 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // rememberVersion is the version of the file that this program writes.
 const rememberVersion = 1
-
-// lockWait is how long another process may hold a lock on a state file.
-const lockWait = 2 * time.Second
 
 // allowance is what an answer covers (CONTRACT §7): a tool of a server as it
 // was configured, in a folder. Empty Server: a built-in tool.
@@ -124,7 +118,7 @@ func (m *remember) store(what allowance, definition string) error {
 	if err := os.MkdirAll(filepath.Dir(m.file), 0o700); err != nil {
 		return err
 	}
-	unlock, err := lockFile(m.file + ".lock")
+	unlock, err := LockFile(m.file + ".lock")
 	if err != nil {
 		return err
 	}
@@ -144,7 +138,7 @@ func (m *remember) store(what allowance, definition string) error {
 	if err != nil {
 		return err
 	}
-	return writeAtomic(m.file, append(data, '\n'))
+	return ReplaceFile(m.file, append(data, '\n'))
 }
 
 // read reads the file; one that is missing is empty. A file of a newer version
@@ -165,40 +159,4 @@ func (m *remember) read() (rememberFile, error) {
 		return f, fmt.Errorf("%s: version %d is not known to this program, which knows %d; it is left as it is", m.file, f.Version, rememberVersion)
 	}
 	return f, nil
-}
-
-// lockFile takes a lock that other processes honour.
-func lockFile(path string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
-	defer cancel()
-	l := flock.New(path)
-	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { _ = l.Close() }, nil // the file has no content to lose
-}
-
-// writeAtomic replaces a file of mode 0600 as a whole: a crash leaves the old
-// or the new one.
-func writeAtomic(path string, data []byte) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
 }

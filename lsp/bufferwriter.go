@@ -3,10 +3,7 @@ package lsp
 import (
 	"bytes"
 	"context"
-	"errors"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -39,13 +36,12 @@ type bufferWriter struct {
 	open bool   // what came so far ends inside a line
 
 	// The goroutine's own.
-	point   *point
-	escaper escaper
-	begun   bool  // the heading is written
-	wrote   bool  // some of the answer is written
-	err     error // why nothing more is written
-	// unwritten is the text that this concerns.
-	unwritten string
+	point     *point
+	escaper   escaper
+	begun     bool      // the heading is written
+	wrote     bool      // some of the answer is written
+	err       error     // why nothing more is written
+	unwritten string    // the text of the answer that this concerns
 	cancelled time.Time // when the run was cancelled
 }
 
@@ -135,7 +131,7 @@ func (b *bufferWriter) grow() {
 	b.text = b.text[n:]
 	b.mu.Unlock()
 	if text != "" {
-		b.put(b.heading() + text)
+		b.put(b.heading(), text, "")
 		b.wrote = true
 	}
 }
@@ -152,17 +148,17 @@ func (b *bufferWriter) end(o outcome) {
 		rest = strings.TrimLeft(rest, "\r\n")
 	}
 	text := b.escaper.escape(strings.TrimRight(rest, " \t\r\n")) + b.escaper.end()
-	if note := b.note(o, rest); note != "" {
+	if note := ending(b.x.s, o, b.x.ctx.Err() != nil, !b.wrote && strings.TrimSpace(rest) == ""); note != "" {
 		if text != "" || b.wrote {
 			text += "\n\n"
 		}
 		text += note
 	}
-	text = b.heading() + text
+	next := ""
 	if !b.followed() {
-		text += "\n\n## You\n"
+		next = "\n\n## You\n"
 	}
-	if b.put(text); b.err != nil && o.err == nil {
+	if b.put(b.heading(), text, next); b.err != nil && o.err == nil {
 		b.rescue()
 	}
 }
@@ -179,21 +175,6 @@ func (b *bufferWriter) heading() string {
 	return "\n\n## Agent\n\n"
 }
 
-// note says how a run ended that did not complete.
-func (b *bufferWriter) note(o outcome, rest string) string {
-	switch {
-	case o.err != nil && b.x.ctx.Err() != nil:
-		return "*(cancelled)*"
-	case o.err != nil:
-		return "*(failed: " + strings.ReplaceAll(b.x.s.tell(o.err.Error()), "*", "") + ")*"
-	case o.result.Status == string(runStopped):
-		return "*(stopped: " + clean(o.result.StopReason) + ")*"
-	case !b.wrote && strings.TrimSpace(rest) == "":
-		return "*(no answer)*"
-	}
-	return ""
-}
-
 // followed reports whether another turn comes right after the point, so that
 // no empty one is put between.
 func (b *bufferWriter) followed() bool {
@@ -202,9 +183,10 @@ func (b *bufferWriter) followed() bool {
 	return headingRole(strings.TrimSuffix(line, "\r")) != ""
 }
 
-// put inserts at the point. After the first failure nothing more is written:
-// the rest would stand at the wrong place.
-func (b *bufferWriter) put(text string) {
+// put inserts a text of the answer at the point, between the headings around
+// it. After the first failure nothing more is written: the rest would stand at
+// the wrong place.
+func (b *bufferWriter) put(heading, text, next string) {
 	defer func() {
 		if b.err != nil {
 			b.unwritten += text
@@ -226,34 +208,18 @@ func (b *bufferWriter) put(text string) {
 		b.err = errAnchorGone
 	}
 	if b.err == nil {
-		b.err = b.point.insert(ctx, text)
+		b.err = b.point.insert(ctx, heading+text+next)
 	}
 }
 
 // rescue puts what could not be written into the answer document, and says
 // where it is.
 func (b *bufferWriter) rescue() {
-	file, err := b.x.s.keepAnswer(b.x.session, b.unwritten)
-	where := "it is in " + file
+	k, err := b.x.s.answers.keep(b.x.ctx, exchange{b.x.session, b.x.asked, b.unwritten})
+	where := "it is in " + k.file
 	if err != nil {
-		b.x.s.o.Log.Error("an answer cannot be kept", "file", file, "err", err)
+		b.x.s.o.Log.Error("an answer cannot be kept", "file", k.file, "err", err)
 		where = "it is in the session, ask for it again"
 	}
 	b.x.s.showMessage(protocol.MessageTypeWarning, "agentls: the answer could not be written into "+clean(b.name)+": "+b.x.s.tell(b.err.Error())+"; "+where)
-}
-
-// keepAnswer appends to <state>/answers/<session>.agentls.md and returns its
-// path.
-func (s *Server) keepAnswer(session, text string) (file string, err error) {
-	dir := filepath.Join(s.o.StateDir, "answers")
-	file = filepath.Join(dir, session+".agentls.md")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return file, err
-	}
-	f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return file, err
-	}
-	_, err = f.WriteString(text)
-	return file, errors.Join(err, f.Close())
 }

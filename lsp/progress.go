@@ -195,15 +195,13 @@ func (p *progress) report() {
 	}
 }
 
-// end ends the progress with a last message and reports whether there was one
-// to end.
-func (p *progress) end(message string) bool {
+// end ends the progress with a last message, if it was begun.
+func (p *progress) end(message string) {
 	if !p.open {
-		return false
+		return
 	}
 	p.open = false
 	p.send(protocol.WorkDoneProgressEnd{Kind: "end", Message: &message})
-	return true
 }
 
 func (p *progress) send(value any) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"time"
 
@@ -40,7 +41,10 @@ type run struct {
 	done    chan struct{} // closed when all was told; result and err are set before
 	gone    chan struct{} // closed when its goroutines have ended
 	result  agent.Result
-	err     error // a [*runError] or a [*paramsError]
+	err     error           // a [*runError] or a [*paramsError]
+	before  <-chan struct{} // closed when what came before in the session is kept; nil: nothing came
+	kept    chan struct{}   // closed when this is
+	said    []byte          // the last step's text; the teller's
 
 	token    protocol.ProgressToken // of its progress; nil: none
 	progress progress               // the teller's
@@ -48,6 +52,7 @@ type run struct {
 
 	// Guarded by runs.mu.
 	status    runStatus
+	begun     bool
 	startedAt time.Time
 	questions int
 }
@@ -150,6 +155,7 @@ func (x *run) task() (agent.Task, error) {
 // teller tells the client what happens, and ends the run when the work is
 // done, or when a cancelled one does not come back in time.
 func (x *run) teller() {
+	defer x.s.runs.keptBy(x)
 	defer func() {
 		if p := recover(); p != nil {
 			x.giveUp(x.s.panicked("a run", p))
@@ -198,6 +204,7 @@ func (x *run) flush(events []pending) {
 			x.writeEvent(p.wire(x.s))
 		}
 		x.progress.note(p)
+		x.listen(p)
 	}
 }
 
@@ -217,6 +224,62 @@ func (x *run) end(o outcome) {
 	}
 	x.lastWords(last.Status)
 	close(x.done)
+	x.keep(o, last.Status)
+}
+
+// tellsAnswer reports that a person sees the answer by nothing but us: not in
+// a buffer, not by the client's own means.
+func (x *run) tellsAnswer() bool { return x.buffer == nil && !x.s.peer.features.runEvents }
+
+// listen collects what the model says, for a run that does not come to its
+// result.
+func (x *run) listen(p pending) {
+	switch {
+	case !x.tellsAnswer():
+	case p.Kind == agent.EventStep:
+		x.said = nil
+	case p.Kind == agent.EventText:
+		x.said = append(x.said, p.delta...)
+	}
+}
+
+// keep lets a person see the answer, after it was given: a client that does
+// not answer must not hold up the response.
+func (x *run) keep(o outcome, status runStatus) {
+	if !x.tellsAnswer() || !x.s.runs.hasBegun(x) {
+		return
+	}
+	if x.before != nil {
+		<-x.before
+	}
+	text := strings.TrimSpace(o.result.Text)
+	if text == "" {
+		text = strings.TrimSpace(string(x.said))
+	}
+	if text == "" && x.s.alive.Err() != nil {
+		return // nothing was said, and nobody is there
+	}
+	note := ending(x.s, o, x.ctx.Err() != nil, text == "")
+	if text != "" && note != "" {
+		text += "\n\n"
+	}
+	x.s.answers.tell(x.s.alive, exchange{x.session, x.asked, text + note}, status == runCompleted || status == runStopped)
+}
+
+// ending says how a run ended that did not complete, or that it said nothing;
+// else it is "".
+func ending(s *Server, o outcome, cancelled, silent bool) string {
+	switch {
+	case o.err != nil && cancelled:
+		return "*(cancelled)*"
+	case o.err != nil:
+		return "*(failed: " + strings.ReplaceAll(s.tell(o.err.Error()), "*", "") + ")*"
+	case o.result.Status == string(runStopped):
+		return "*(stopped: " + clean(o.result.StopReason) + ")*"
+	case silent:
+		return "*(no answer)*"
+	}
+	return ""
 }
 
 // giveUp ends a run that cannot be told of any more, or whoever waits for it
@@ -257,8 +320,8 @@ func (x *run) settle(o outcome) runStatus {
 	return runFailed
 }
 
-// lastWords ends the progress. Of a detached run whose client takes no run
-// events this is all that the user hears of the end.
+// lastWords ends the progress, and says why a detached run failed where
+// nothing else does.
 func (x *run) lastWords(status runStatus) {
 	told := x.detached && !x.s.peer.features.runEvents
 	switch status {
@@ -274,9 +337,7 @@ func (x *run) lastWords(status runStatus) {
 		if told {
 			words = x.s.tell(x.result.Text)
 		}
-		if !x.progress.end(cmp.Or(words, string(status))) && told && x.s.cfg.Load().Answers != "none" {
-			x.s.showMessage(protocol.MessageTypeInfo, "agentls: "+cmp.Or(words, "the run is done"))
-		}
+		x.progress.end(cmp.Or(words, string(status)))
 	}
 }
 

@@ -45,15 +45,16 @@ type runs struct {
 	nonce string // parts the untitled buffers of this connection from all others
 
 	mu     sync.Mutex
-	list   []*run            // as they came: the live ones and the last finished ones
-	queues map[string][]*run // the live runs of each session; the first has the turn
-	active int               // runs between begin and end
-	turns  uint64            // how often one began or ended
-	ended  error             // why no run is taken any more; nil: they are
+	list   []*run                   // as they came: the live ones and the last finished ones
+	queues map[string][]*run        // the live runs of each session; the first has the turn
+	keeps  map[string]chan struct{} // of each session: closed when the last run's answer is kept
+	active int                      // runs between begin and end
+	turns  uint64                   // how often one began or ended
+	ended  error                    // why no run is taken any more; nil: they are
 }
 
 func newRuns(s *Server) *runs {
-	return &runs{s: s, grace: 500 * time.Millisecond, nonce: newID(), queues: map[string][]*run{}}
+	return &runs{s: s, grace: 500 * time.Millisecond, nonce: newID(), queues: map[string][]*run{}, keeps: map[string]chan struct{}{}}
 }
 
 // newID returns 128 random bits in hex.
@@ -92,8 +93,32 @@ func (r *runs) add(x *run) error {
 	if len(queue) == 1 {
 		close(x.turn)
 	}
+	x.before = r.keeps[x.session]
+	x.kept = make(chan struct{})
+	r.keeps[x.session] = x.kept
 	x.start()
 	return nil
+}
+
+// keptBy says that a run has nothing more to keep, nor any before it in its
+// session: their tellers come to an end as its own.
+func (r *runs) keptBy(x *run) {
+	if x.before != nil {
+		<-x.before
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(x.kept)
+	if r.keeps[x.session] == x.kept {
+		delete(r.keeps, x.session)
+	}
+}
+
+// hasBegun reports whether a run ever left its queue.
+func (r *runs) hasBegun(x *run) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return x.begun
 }
 
 // begin moves a run out of the queue. It returns the cause when the run was
@@ -104,7 +129,7 @@ func (r *runs) begin(x *run) error {
 	if err := context.Cause(x.ctx); err != nil {
 		return err
 	}
-	x.status = runRunning
+	x.status, x.begun = runRunning, true
 	x.startedAt = time.Now()
 	r.active++
 	r.turns++

@@ -39,7 +39,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if !ok || strings.TrimSpace(body) == "" {
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
-	x := s.newRun(body, body, s.bufferSession(d.uri, d.path, d.opened), "")
+	x := s.newRun(body, body, s.sessionOf(d), "")
 	x.buffer = newBufferWriter(x, d, promptEnd(d.text, body, offset), deref(arg.Stream))
 	return s.queue(x, in, arg.Detached)
 }
@@ -63,6 +63,15 @@ func promptEnd(text, body string, offset int) int {
 		}
 	}
 	return end
+}
+
+// sessionOf is the session of a prompt buffer that is open. An answer document
+// carries its own.
+func (s *Server) sessionOf(d document) string {
+	if session, ok := s.answers.sessionOf(d.path, d.text); ok {
+		return session
+	}
+	return s.bufferSession(d.uri, d.path, d.opened)
 }
 
 // bufferSession is the session of a prompt buffer: a hash of folder and URI.

@@ -147,7 +147,7 @@ func TestSendWhileTheUserTypes(t *testing.T) {
 					t.Fatalf("told %q", told)
 				}
 				_, file, _ := strings.Cut(told[0], "it is in ")
-				if kept, err := os.ReadFile(file); err != nil || string(kept) != "\n\n## Agent\n\nanswer\n\n## You\n" {
+				if kept, err := os.ReadFile(file); err != nil || string(kept) != "## You\n\nhi\n\n## Agent\n\nanswer\n\n## You\n" {
 					t.Errorf("the answer document is %q, %v", kept, err)
 				}
 			}

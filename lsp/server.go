@@ -56,6 +56,7 @@ type Server struct {
 	requests    sync.WaitGroup // one goroutine per request, see requested
 	settings    *settings
 	diagnostics *diagnosticsFetcher
+	answers     *answers
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -92,6 +93,7 @@ func New(o Options) *Server {
 	s.settings, s.diagnostics = newSettings(s), newDiagnosticsFetcher(s)
 	cfg := config.Default()
 	s.cfg.Store(&cfg)
+	s.answers = newAnswers(s)
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
 }
