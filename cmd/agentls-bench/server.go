@@ -110,32 +110,23 @@ func (b *bench) options(u setup) map[string]any {
 
 // listed waits until so many resources of all servers are in the cache.
 func (s *server) listed(ctx context.Context, n int) error {
-	for {
+	return eventually(ctx, fmt.Sprintf("%d resources are not listed", n), func() (bool, error) {
 		var servers []struct {
 			Name, Status, Error string
 			Resources           *int
 		}
-		if err := s.Execute(ctx, "agentls.mcp.servers", struct{}{}, &servers); err != nil {
-			return err
-		}
+		err := s.Execute(ctx, "agentls.mcp.servers", struct{}{}, &servers)
 		sum := 0
 		for _, one := range servers {
 			if one.Status == "failed" {
-				return fmt.Errorf("the server %s failed: %s", one.Name, one.Error)
+				return false, fmt.Errorf("the server %s failed: %s", one.Name, one.Error)
 			}
 			if one.Resources != nil && one.Name != "workspace" {
 				sum += *one.Resources
 			}
 		}
-		if sum >= n {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%d of %d resources are listed: %w", sum, n, context.Cause(ctx))
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+		return sum >= n, err
+	})
 }
 
 var residentLine = regexp.MustCompile(`VmRSS:\s*(\d+) kB`)
@@ -180,6 +171,21 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
+// eventually looks again and again until there is what is waited for, for a
+// minute at most.
+func eventually(ctx context.Context, otherwise string, look func() (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for {
+		if there, err := look(); there || err != nil {
+			return err
+		}
+		if err := pause(ctx, 2*time.Millisecond); err != nil {
+			return fmt.Errorf("%s: %w", otherwise, err)
+		}
+	}
+}
+
 // ask starts a run.
 func (s *server) ask(prompt, session string) (id json.RawMessage, wait func(context.Context, any) error) {
 	return s.Request("workspace/executeCommand", lspclient.Command("agentls.ask", map[string]string{"prompt": prompt, "session": session}))
@@ -197,17 +203,10 @@ func (s *server) cancel(ctx context.Context, id json.RawMessage, wait func(conte
 	return d, fmt.Errorf("a run was not cancelled: %w", err)
 }
 
-// event is the part of a run event that is looked at.
-type event struct {
-	Kind     string
-	ToolCall struct{ State string }
-}
-
-// isEvent tells whether a message is a run event of a kind, in a state if one
-// is given.
-func isEvent(m lspclient.Message, kind, state string) bool {
-	var e event
-	return m.Method == "agentls/runEvent" && json.Unmarshal(m.Params, &e) == nil && e.Kind == kind && (state == "" || e.ToolCall.State == state)
+// isText tells whether a message is a run event with text.
+func isText(m lspclient.Message) bool {
+	var e struct{ Kind string }
+	return m.Method == "agentls/runEvent" && json.Unmarshal(m.Params, &e) == nil && e.Kind == "text"
 }
 
 // names of n servers.
