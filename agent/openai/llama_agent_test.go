@@ -130,8 +130,7 @@ func TestLlamaAgentCancel(t *testing.T) {
 // its history is taken back by the provider.
 func TestLlamaAgentGibberish(t *testing.T) {
 	w := newLlamaAgent(t, llamatest.Start(t, llamatest.Options{Model: llamatest.Gibberish}), func(o *Options) {
-		// Without tools, or llama.cpp would read calls into it.
-		o.ExtraBody = map[string]json.RawMessage{"max_tokens": json.RawMessage("300"), "seed": json.RawMessage("7"), "ignore_eos": json.RawMessage("true"), "tools": json.RawMessage("null")}
+		o.ExtraBody = map[string]json.RawMessage{"max_tokens": json.RawMessage("300"), "seed": json.RawMessage("7"), "ignore_eos": json.RawMessage("true")}
 	})
 	for _, prompt := range []string{"hello", "go on"} {
 		r, err := w.run(t.Context(), prompt)

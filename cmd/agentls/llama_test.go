@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"agentls/agent/openai/llamatest"
 	"agentls/lsp/lspclient"
@@ -32,13 +34,14 @@ func buildBinary(t *testing.T) string {
 	return name
 }
 
-func newLlamaWorld(t *testing.T) *llamaWorld {
-	w := &llamaWorld{t: t, provider: llamatest.Start(t, llamatest.Options{})}
+// newLlamaWorld starts both. The client announces what experimental says.
+func newLlamaWorld(t *testing.T, model llamatest.Model, experimental map[string]bool, extraBody map[string]any) *llamaWorld {
+	w := &llamaWorld{t: t, provider: llamatest.Start(t, llamatest.Options{Model: model})}
 	cmd := exec.Command(buildBinary(t))
 	cmd.Dir = t.TempDir()
 	cmd.Env = demoEnvironment(os.Environ(), t.TempDir())
 	var err error
-	if w.client, err = lspclient.Start(cmd, lspclient.Options{}); err != nil {
+	if w.client, err = lspclient.Start(cmd, lspclient.Options{Show: w.frame}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -47,11 +50,11 @@ func newLlamaWorld(t *testing.T) *llamaWorld {
 		}
 	})
 	err = w.client.Call(w.context(), "initialize", map[string]any{
-		"processId": os.Getpid(), "rootUri": "file://" + filepath.ToSlash(cmd.Dir),
-		"capabilities": map[string]any{"experimental": map[string]any{"agentls": map[string]any{"runEvents": true}}},
+		"processId": os.Getpid(), "clientInfo": map[string]string{"name": "a stock client"}, "rootUri": "file://" + filepath.ToSlash(cmd.Dir),
+		"capabilities": map[string]any{"window": map[string]any{"workDoneProgress": true}, "experimental": map[string]any{"agentls": experimental}},
 		"initializationOptions": map[string]any{
 			"workspaceTrusted": true, "provider": "llama", "approval": map[string]string{"default": "allow"},
-			"providers": map[string]any{"llama": map[string]string{"baseURL": w.provider.BaseURL(), "model": llamatest.Alias}},
+			"providers": map[string]any{"llama": map[string]any{"baseURL": w.provider.BaseURL(), "model": llamatest.Alias, "extraBody": extraBody}},
 			"mcpServers": map[string]any{"fake": fakeServer(t, mcptest.Options{Tools: []mcptest.Tool{{
 				Name: llamatest.Tool, Description: "Counts stripes", Answer: "seven stripes",
 			}}})},
@@ -62,6 +65,13 @@ func newLlamaWorld(t *testing.T) *llamaWorld {
 	}
 	w.client.Notify("initialized", struct{}{})
 	return w
+}
+
+// frame looks at all that the server writes.
+func (w *llamaWorld) frame(sent bool, frame []byte) {
+	if !sent && !utf8.Valid(frame) {
+		w.t.Errorf("a frame is no UTF-8: %q", frame)
+	}
 }
 
 func (w *llamaWorld) context() context.Context {
@@ -90,7 +100,7 @@ func textEvent(m lspclient.Message) bool {
 // of an MCP server, a cancel that the provider sees (P14), an overflow, and the
 // session goes on after each.
 func TestLlamaOverLSP(t *testing.T) {
-	w := newLlamaWorld(t)
+	w := newLlamaWorld(t, llamatest.Table, map[string]bool{"runEvents": true}, nil)
 	words := 0
 	before := w.client.Mark()
 	w.ask("hello")
@@ -129,6 +139,63 @@ func TestLlamaOverLSP(t *testing.T) {
 		t.Errorf("the overflow: %v", e)
 	}
 	w.ask("hello")
+}
+
+// TestLlamaSessionsBesideEachOther: two sessions take two slots, and a cancel
+// of all frees both.
+func TestLlamaSessionsBesideEachOther(t *testing.T) {
+	w := newLlamaWorld(t, llamatest.Table, nil, nil)
+	var waits []func(context.Context, any) error
+	for _, session := range []string{"one", "two"} {
+		_, wait := w.client.Request("workspace/executeCommand", lspclient.Command("agentls.ask", map[string]string{"prompt": "ENDLESS", "session": session}))
+		waits = append(waits, wait)
+	}
+	w.provider.AwaitBusy(t, 2)
+	if err := w.client.Execute(w.context(), "agentls.cancel", struct{}{}, nil); err != nil {
+		t.Error(err)
+	}
+	for _, wait := range waits {
+		if e, ok := errors.AsType[*lspclient.Error](wait(w.context(), nil)); !ok || e.Code != -32800 {
+			t.Errorf("a cancelled run: %v", e)
+		}
+	}
+	w.provider.AwaitBusy(t, 0)
+}
+
+// TestLlamaGibberishOverLSP: what a model without sense says reaches a stock
+// client without control and invisible characters in its progress.
+func TestLlamaGibberishOverLSP(t *testing.T) {
+	w := newLlamaWorld(t, llamatest.Gibberish, nil, map[string]any{"max_tokens": 400, "seed": 7, "ignore_eos": true})
+	var r struct{ Status, StopReason, Text string }
+	params := lspclient.Command("agentls.ask", map[string]string{"prompt": "hello"})
+	params["workDoneToken"] = "token"
+	if err := w.client.Call(w.context(), "workspace/executeCommand", params, &r); err != nil {
+		t.Fatal(err)
+	}
+	if r.Status != "stopped" || r.StopReason != "length" || !strings.ContainsFunc(r.Text, unicode.IsControl) {
+		t.Errorf("%+v", r)
+	}
+	shown := 0
+	err := w.client.Await(w.context(), 0, "the progress does not end", func(m lspclient.Message) bool {
+		var p struct {
+			Value struct{ Kind, Message, Title string }
+		}
+		if m.Method != "$/progress" {
+			return false
+		}
+		if err := json.Unmarshal(m.Params, &p); err != nil {
+			t.Error(err)
+		}
+		text := p.Value.Message + p.Value.Title
+		if strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) || unicode.In(r, unicode.Cf) }) {
+			t.Errorf("this is shown: %q", text)
+		}
+		shown += len(text)
+		return p.Value.Kind == "end"
+	})
+	if err != nil || shown < 100 {
+		t.Errorf("%d bytes were shown, %v", shown, err)
+	}
 }
 
 // TestLlamaDoctor: doctor asks the provider for its list of models.
