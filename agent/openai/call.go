@@ -25,6 +25,7 @@ const (
 type call struct {
 	llm     *LLM
 	history []openai.ChatCompletionMessage
+	tools   bool        // the request has some
 	tried   concessions // what this call leaves out
 	body    *body       // of the try that got an answer
 }

@@ -13,10 +13,11 @@ type concessions struct {
 	noNull   bool // "" in place of null content beside tool calls
 	noImages bool // a line of text in place of an image
 	thoughts bool // reasoning_content with each message of the model
+	plain    bool // tools' schemas in plain words
 }
 
 func (c concessions) or(d concessions) concessions {
-	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages, c.thoughts || d.thoughts}
+	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages, c.thoughts || d.thoughts, c.plain || d.plain}
 }
 
 // refusal is an HTTP status of 300 and above with what the provider said, in
@@ -30,6 +31,8 @@ var (
 	namesUsage  = regexp.MustCompile(`stream_options|include_usage`)
 	namesNull   = regexp.MustCompile(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
 	namesImages = regexp.MustCompile(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|no endpoints.{0,40}image|at most 0 image|mmproj`)
+	// Of llama.cpp, OpenAI, Anthropic, Gemini, vLLM.
+	namesSchema = regexp.MustCompile(`json schema|jsonschema|invalid schema|input_schema|function_declarations|grammar|(tools?|functions?)\b.{0,60}(schema|parameters)`)
 )
 
 // concede makes one concession more and reports whether there was one to make.
@@ -44,6 +47,8 @@ func (c *call) concede(r *refusal) bool {
 		c.tried.noImages = true
 	case (client || r.status == 500) && !c.tried.noNull && c.hasNull() && namesNull.MatchString(r.text):
 		c.tried.noNull = true
+	case (client || r.status == 500) && !c.tried.plain && c.tools && namesSchema.MatchString(r.text):
+		c.tried.plain = true
 	default:
 		return false
 	}

@@ -96,6 +96,36 @@ func TestLlamaCallsAToolAndReadsItsResult(t *testing.T) {
 	}
 }
 
+// TestLlamaTakesOddSchemas: one tool whose schema the server's grammar cannot
+// take must not end every run (editor-code-assistant/eca#340).
+func TestLlamaTakesOddSchemas(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{})
+	property := func(schema string) string {
+		return `{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`
+	}
+	for _, schema := range []string{
+		`{"type":"object","properties":[]}`,
+		property(`true`),
+		property(`false`),
+		property(`{"type":"file"}`),
+		property(`{"enum":[]}`),
+		property(`{"$ref":"#/definitions/none"}`),
+		property(`{"$ref":"https://example.com/schema.json"}`),
+		property(`{"type":"string","minLength":3000}`),
+		property(`{"type":"string","pattern":"^(?!x)\\p{L}+$"}`),
+		property(`{"type":"array","prefixItems":[{"type":"string"}],"items":false}`),
+		`{"type":"object","properties":{"a":{"$ref":"#/$defs/n"}},"$defs":{"n":{"type":"object","properties":{"n":{"$ref":"#/$defs/n"},"no":false}}}}`,
+	} {
+		l := llama(t, s, func(o *Options) { o.ExtraBody = map[string]json.RawMessage{"max_tokens": json.RawMessage("100")} })
+		req := says("CALL it")
+		req.Tools = []agent.ToolSpec{{Name: llamatest.Tool, Description: "Counts stripes", Schema: json.RawMessage(schema)}}
+		resp, err := l.Complete(t.Context(), req, nil)
+		if err != nil || len(resp.ToolCalls) != 1 || resp.ToolCalls[0].Name != llamatest.Tool {
+			t.Errorf("%s: %+v, %v", schema, resp, err)
+		}
+	}
+}
+
 // overflowWords are the server's own, with what was asked and what there is.
 var overflowWords = regexp.MustCompile(`\(400: .*?([0-9]+) tokens.*?([0-9]+) tokens`)
 
@@ -117,6 +147,15 @@ func TestLlamaTellsAnOverflowWithBothNumbers(t *testing.T) {
 	}
 	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
 		t.Errorf("the next answer: %q, %v", resp.Text, err)
+	}
+}
+
+// An answer that fills the context is cut, and told as cut.
+func TestLlamaFullContext(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{Context: 512}))
+	resp, err := l.Complete(t.Context(), says("ENDLESS"), nil)
+	if err != nil || resp.FinishReason != "length" || resp.Usage.TotalTokens < 500 {
+		t.Errorf("finish reason %q, usage %+v, %v", resp.FinishReason, resp.Usage, err)
 	}
 }
 

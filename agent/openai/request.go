@@ -28,27 +28,6 @@ func translate(req agent.Request) openai.ChatCompletionRequest {
 	return out
 }
 
-// schema makes sure that a tool's parameters are an object schema with
-// properties; without them some providers refuse the whole request.
-func schema(raw json.RawMessage) json.RawMessage {
-	var m map[string]json.RawMessage
-	if json.Unmarshal(raw, &m) != nil || m == nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	if string(m["type"]) == `"object"` && given(m["properties"]) {
-		return raw
-	}
-	m["type"] = json.RawMessage(`"object"`)
-	if !given(m["properties"]) {
-		m["properties"] = json.RawMessage(`{}`)
-	}
-	out, err := json.Marshal(m)
-	if err != nil {
-		return json.RawMessage(`{"type":"object","properties":{}}`)
-	}
-	return out
-}
-
 // amend puts into the body what go-openai cannot say: the model's true name,
 // messages that all have a content, the provider's extra fields; and it leaves
 // out what this provider was found not to take.
@@ -67,6 +46,9 @@ func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c conce
 	}
 	if c.noUsage {
 		delete(body, "stream_options")
+	}
+	if c.plain && given(body["tools"]) {
+		body["tools"] = plainTools(body["tools"])
 	}
 	for k, v := range l.o.ExtraBody {
 		switch {

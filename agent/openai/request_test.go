@@ -160,6 +160,11 @@ func TestConcessions(t *testing.T) {
 		{"images, llama.cpp", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, hasImages},
 		{"images, OpenRouter", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, hasImages},
 		{"images, vLLM", 400, `{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}`, hasImages},
+		{"schemas, llama.cpp", 400, `{"error":{"code":400,"message":"Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at #/properties/a: cannot resolve $ref #/definitions/none, definitions not found","type":"invalid_request_error"}}`, hasReference},
+		{"schemas, llama.cpp's grammar", 400, `{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar","type":"invalid_request_error"}}`, hasReference},
+		{"schemas, OpenAI", 400, `{"error":{"message":"Invalid schema for function 'a': In context=('properties', 'x'), schema must have a 'type' key.","type":"invalid_request_error","param":"tools[0].function.parameters","code":"invalid_function_parameters"}}`, hasReference},
+		{"schemas, Gemini", 400, `[{"error":{"code":400,"message":"Invalid JSON payload received. Unknown name \"$ref\" at 'tools[0].function_declarations[0].parameters.properties[0].value': Cannot find field.","status":"INVALID_ARGUMENT"}}]`, hasReference},
+		{"schemas, Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12"}}`, hasReference},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			n := 0
@@ -198,6 +203,11 @@ func hasImages(s sent) bool {
 		}
 	}
 	return false
+}
+
+func hasReference(s sent) bool {
+	data, err := json.Marshal(s.Tools)
+	return err != nil || strings.Contains(string(data), "$ref")
 }
 
 // A concession that did not help is not kept.
