@@ -109,7 +109,6 @@ func (t *settings) follow(ctx context.Context) {
 		if t.wantsPull() {
 			changed = t.ask(ctx) || changed
 		}
-		changed = t.files.changed(ctx) || changed
 		if changed {
 			t.renew(ctx)
 			changed = false
@@ -120,7 +119,9 @@ func (t *settings) follow(ctx context.Context) {
 		case <-t.wake:
 			changed = true
 		case <-t.files.watcher.C:
+			changed = t.files.changed(ctx)
 		case <-t.files.look:
+			changed = t.files.changed(ctx)
 		case p := <-t.files.accepted:
 			changed = t.files.accept(p)
 		}

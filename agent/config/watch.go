@@ -88,6 +88,10 @@ func (w *Watcher) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-w.other:
+			w.arm() // what happens from now on is waited for
+			if !w.settled(ctx) {
+				return
+			}
 		case <-w.kick:
 			if !w.settled(ctx) {
 				return
@@ -155,16 +159,27 @@ func (w *Watcher) counts(name string) bool {
 }
 
 // arm watches the directories where something must happen for one of the files
-// to change.
+// to change. What happens before a directory is watched is told by nobody, so
+// it is looked again once they are.
 func (w *Watcher) arm() {
 	w.mu.Lock()
 	files, stale := w.files, w.stale
 	w.stale = map[string]bool{}
 	w.mu.Unlock()
-	places := places{dirs: map[string]bool{}, paths: map[string]bool{}}
-	for _, file := range files {
-		places.add(file)
+	places := placesOf(files)
+	for range maxLinks { // as long as somebody makes directories meanwhile
+		w.watch(places, stale)
+		stale = nil
+		next := placesOf(files)
+		if maps.Equal(next.paths, places.paths) {
+			return
+		}
+		places = next
 	}
+}
+
+// watch brings the watched directories in line with places.
+func (w *Watcher) watch(places places, stale map[string]bool) {
 	w.mu.Lock()
 	w.paths = places.paths
 	w.mu.Unlock()
@@ -185,6 +200,14 @@ func (w *Watcher) arm() {
 // directories themselves end in a separator there. All of them are real paths.
 type places struct {
 	dirs, paths map[string]bool
+}
+
+func placesOf(files []string) places {
+	p := places{dirs: map[string]bool{}, paths: map[string]bool{}}
+	for _, file := range files {
+		p.add(file)
+	}
+	return p
 }
 
 // add finds what one file depends on: where it stands, each symlink on the way

@@ -188,3 +188,38 @@ func TestWatcherTakesOtherFiles(t *testing.T) {
 		t.Errorf("what counts: %v", d.w.paths)
 	}
 }
+
+// A file that comes with its directory while the watcher is being armed is not
+// missed.
+func TestWatcherMissesNothingWhileItIsArmed(t *testing.T) {
+	t.Parallel()
+	for range 30 {
+		dir := t.TempDir()
+		f := NewFiles()
+		file := filepath.Join(dir, "a", "b", "f")
+		_, _ = f.read(file)
+		w := NewWatcher(slog.New(slog.DiscardHandler))
+		w.Watch(f.Names())
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { w.Run(ctx) })
+		for _, made := range []string{filepath.Join(dir, "a"), filepath.Join(dir, "a", "b")} {
+			if err := os.Mkdir(made, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(file, []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for seen, late := false, time.After(10*time.Second); !seen; {
+			select {
+			case <-w.C:
+				seen = len(f.Changed(f.Look())) == 1
+			case <-late:
+				t.Fatal("missed")
+			}
+		}
+		cancel()
+		wg.Wait()
+	}
+}
