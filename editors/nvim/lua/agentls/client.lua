@@ -67,6 +67,7 @@ function M.on_init(client)
     local group = vim.api.nvim_create_augroup("agentls.client", {})
     vim.api.nvim_create_autocmd("LspAttach", { group = group, callback = on_attach })
   end
+  require("agentls.diagnostics").watch(M.notify_server)
   local waiters = waiting[client.id] or {}
   waiting[client.id] = nil
   vim.iter(waiters):each(function(fn)
@@ -94,6 +95,21 @@ function M.on_show_document(err, params, ctx)
   local ok, result = pcall(vim.lsp.handlers["window/showDocument"], err, params, ctx)
   showing = nil
   return ok and result or { success = false }
+end
+
+-- The call style changed in 0.11; the old one is deprecated there.
+local function call(client, method, ...)
+  if modern then
+    return client[method](client, ...)
+  end
+  return client[method](...)
+end
+
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+function M.notify_server(client, method, params)
+  call(client, "notify", method, params)
 end
 
 ---@return vim.lsp.ClientConfig
@@ -145,14 +161,6 @@ function M.with(buf, fn)
   else
     start(c.root_dir)
   end
-end
-
--- The call style changed in 0.11; the old one is deprecated there.
-local function call(client, method, ...)
-  if modern then
-    return client[method](client, ...)
-  end
-  return client[method](...)
 end
 
 ---@param client vim.lsp.Client
