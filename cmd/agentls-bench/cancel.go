@@ -30,22 +30,7 @@ func cancels(ctx context.Context, b *bench) ([]row, error) {
 	if err := s.listed(ctx, 1); err != nil {
 		return nil, err
 	}
-	measure := func(n int, prompt, kind string, begun func(before int) error) (t took, err error) {
-		for i := range n {
-			before := s.Mark()
-			id, wait := s.ask(prompt, fmt.Sprint(kind, i))
-			if err := begun(before); err != nil {
-				return nil, err
-			}
-			d, err := s.cancel(ctx, id, wait)
-			if err != nil {
-				return nil, err
-			}
-			t = append(t, d)
-		}
-		return t, nil
-	}
-	streaming, err := measure(b.samples(300), "stream 1000 0", "stream", func(before int) error {
+	streaming, err := s.cancels(ctx, b.samples(300), "stream 1000 0", "stream", func(before int) error {
 		return s.Await(ctx, before, "no text comes", isText)
 	})
 	if err != nil {
@@ -55,7 +40,7 @@ func cancels(ctx context.Context, b *bench) ([]row, error) {
 		return nil, fmt.Errorf("the provider saw %d of %d hang-ups", told, len(streaming))
 	}
 	calls := 0
-	stuck, err := measure(b.samples(20), "call mcp__fake__never {}", "stuck", func(int) error {
+	stuck, err := s.cancels(ctx, b.samples(20), "call mcp__fake__never {}", "stuck", func(int) error {
 		calls++ // that the call runs is told before the server has it
 		return eventually(ctx, "the server gets no call", func() (bool, error) {
 			n, err := received(log, "tools/call")
@@ -75,4 +60,22 @@ func cancels(ctx context.Context, b *bench) ([]row, error) {
 			fmt.Sprintf("p99 %s (p50 %s)", ms(stuck.p99()), ms(stuck.p50())), stuck.p99() <= 500*time.Millisecond,
 		},
 	}, nil
+}
+
+// cancels runs a prompt n times, waits until it has begun, and gives the times
+// from the cancel to the answer.
+func (s *server) cancels(ctx context.Context, n int, prompt, session string, begun func(mark int) error) (t took, err error) {
+	for i := range n {
+		mark := s.Mark()
+		id, wait := s.ask(prompt, fmt.Sprint(session, i))
+		if err := begun(mark); err != nil {
+			return nil, err
+		}
+		d, err := s.cancel(ctx, id, wait)
+		if err != nil {
+			return nil, err
+		}
+		t = append(t, d)
+	}
+	return t, nil
 }

@@ -34,6 +34,7 @@ type setup struct {
 	servers  map[string]mcptest.Options
 	provider *provider
 	features []string // of the client
+	loud     bool     // every notification of a server is shown
 }
 
 // scratch makes a new folder.
@@ -100,7 +101,11 @@ func (b *bench) options(u setup) map[string]any {
 	for name, o := range u.servers {
 		servers[name] = map[string]any{"command": b.self, "env": mcptest.Environment(o)}
 	}
-	o := map[string]any{"workspaceTrusted": true, "notifications": "off", "mcpServers": servers, "approval": map[string]string{"default": "allow"}}
+	notifications := "off"
+	if u.loud {
+		notifications = "all"
+	}
+	o := map[string]any{"workspaceTrusted": true, "notifications": notifications, "mcpServers": servers, "approval": map[string]string{"default": "allow"}}
 	if u.provider != nil {
 		o["provider"] = "bench"
 		o["providers"] = map[string]any{"bench": map[string]string{"baseURL": u.provider.url, "model": "bench"}}
