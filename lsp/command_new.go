@@ -45,13 +45,15 @@ func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveF
 		if err := document.load(); err != nil {
 			return nil, err
 		}
-		text := "## You\n\n" + document.quote()
+		// The last line break ends the line to write in: to some editors
+		// there is no line behind it.
+		text := "## You\n\n" + document.quote() + "\n"
 		file, err := createPrompt(filepath.Join(s.o.StateDir, "prompts"), time.Now(), text)
 		if err != nil {
 			return nil, failed("the prompt buffer cannot be made: %v", err)
 		}
-		end := s.docs.position(text, len(text))
-		if err := s.showDocument(ctx, file, true, &end); err != nil {
+		at := s.docs.position(text, len(text)-1)
+		if err := s.showDocument(ctx, file, true, &at); err != nil {
 			s.o.Log.Info("the client did not show a prompt buffer", "file", file, "error", err)
 			s.showMessage(protocol.MessageTypeInfo, "agentls: open "+file+", write your question there, and send it with agentls.send")
 		}

@@ -44,12 +44,12 @@ func TestNew(t *testing.T) {
 		document any
 		want     string
 	}{
-		{"nothing", nil, "## You\n\n"},
-		{"a document", obj{"uri": open}, "## You\n\nAbout `a b.go`:\n\n"},
-		{"a selection", obj{"uri": open, "range": span(0, 8, 0, 9)}, "## You\n\nAbout `a b.go`, line 1:\n\n```go\nx\n```\n\n"},
-		{"a selection that would leave", obj{"uri": open, "range": span(2, 0, 7, 0)}, "## You\n\nAbout `a b.go`, lines 3-7:\n\n````go\n## You\n```go\n@workspace:file://README.md\n```\n## Agent\n````\n\n"},
-		{"from disk", obj{"uri": disk, "range": span(0, 0, 1, 99)}, "## You\n\nAbout `disk.py`, lines 1-2:\n\n```py\ndef f():\n    pass\n```\n\n"},
-		{"beyond the end", obj{"uri": "untitled:Untitled-1", "range": span(1, 0, 9, 9)}, "## You\n\nAbout `untitled:Untitled-1`, line 2:\n\n```\ntwo\n```\n\n"},
+		{"nothing", nil, "## You\n\n\n"},
+		{"a document", obj{"uri": open}, "## You\n\nAbout `a b.go`:\n\n\n"},
+		{"a selection", obj{"uri": open, "range": span(0, 8, 0, 9)}, "## You\n\nAbout `a b.go`, line 1:\n\n```go\nx\n```\n\n\n"},
+		{"a selection that would leave", obj{"uri": open, "range": span(2, 0, 7, 0)}, "## You\n\nAbout `a b.go`, lines 3-7:\n\n````go\n## You\n```go\n@workspace:file://README.md\n```\n## Agent\n````\n\n\n"},
+		{"from disk", obj{"uri": disk, "range": span(0, 0, 1, 99)}, "## You\n\nAbout `disk.py`, lines 1-2:\n\n```py\ndef f():\n    pass\n```\n\n\n"},
+		{"beyond the end", obj{"uri": "untitled:Untitled-1", "range": span(1, 0, 9, 9)}, "## You\n\nAbout `untitled:Untitled-1`, line 2:\n\n```\ntwo\n```\n\n\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w.t = t
@@ -59,7 +59,7 @@ func TestNew(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 			s := decodeAs[shown](t, w.Requests("window/showDocument")[before].Params)
-			if end := lsptest.End(c.want); s.URI != r.URI || !*s.TakeFocus || s.Selection.Start != end || s.Selection.End != end {
+			if end := lsptest.End(strings.TrimSuffix(c.want, "\n")); s.URI != r.URI || !*s.TakeFocus || s.Selection.Start != end || s.Selection.End != end {
 				t.Errorf("shown %+v", s)
 			}
 			for path, want := range map[string]fs.FileMode{uri.URI(r.URI).FsPath(): 0o600, filepath.Dir(uri.URI(r.URI).FsPath()): 0o700} {
@@ -83,14 +83,15 @@ func TestNewBufferIsSent(t *testing.T) {
 	list := w.actions(source, span(0, 0, 0, 9), obj{})
 	made := result[newInfo](t, w.run(list, "Ask about this"))
 	text := readURI(t, made.URI)
-	w.Open(made.URI, "markdown", text+"what is it?")
+	text = strings.TrimSuffix(text, "\n")
+	w.Open(made.URI, "markdown", text+"what is it?\n")
 	end := lsptest.End(text)
 	r := result[agent.Result](t, w.run(w.actions(made.URI, obj{"start": end, "end": end}, obj{}), "Send"))
 	got := last(llm.Last())
-	if r.Session != made.Session || len(r.Mentions) > 0 || !strings.HasSuffix(got, "see @work\n```\n\nwhat is it?") {
+	if r.Session != made.Session || len(r.Mentions) > 0 || !strings.HasSuffix(got, "see @work\n```\n\nwhat is it?\n") {
 		t.Errorf("session %q, announced %q, mentions %+v, the model got %s", r.Session, made.Session, r.Mentions, got)
 	}
-	if got := w.Text(made.URI); got != text+"what is it?\n\n## Agent\n\nanswer\n\n## You\n" {
+	if got := w.Text(made.URI); got != text+"what is it?\n\n## Agent\n\nanswer\n\n## You\n\n" {
 		t.Errorf("the buffer is %q", got)
 	}
 }
@@ -131,7 +132,7 @@ func TestNewIsNotShown(t *testing.T) {
 		w.AwaitRequest("window/showDocument", 1)
 		start := time.Now()
 		p.Cancel()
-		if r := result[newInfo](t, p); readURI(t, r.URI) != "## You\n\n" { // it is made, and told of
+		if r := result[newInfo](t, p); readURI(t, r.URI) != "## You\n\n\n" { // it is made, and told of
 			t.Errorf("%+v", r)
 		}
 		if took := time.Since(start); took > showTime/2 {

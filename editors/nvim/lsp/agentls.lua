@@ -19,6 +19,10 @@ return {
   before_init = lazy("agentls.client", "before_init"),
   on_init = lazy("agentls.client", "on_init"),
   on_exit = lazy("agentls.client", "on_exit"),
+  commands = { -- of code actions: runs that are shown as those of the plugin's own commands
+    ["agentls.ask"] = lazy("agentls.answer", "act"),
+    ["agentls.send"] = lazy("agentls.prompt", "act"),
+  },
   handlers = {
     ["$/cancelRequest"] = lazy("agentls.approve", "on_cancel"),
     ["agentls/approve"] = lazy("agentls.approve", "on_request"),

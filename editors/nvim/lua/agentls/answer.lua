@@ -139,4 +139,16 @@ function M.ask(prompt, lines)
   end)
 end
 
+---Runs a code action: its answer opens as that of `:Agentls ask`.
+---@param command {title: string, arguments: agentls.AskArguments[]}
+---@param ctx {client_id: integer}
+function M.act(command, ctx)
+  local c = assert(vim.lsp.get_client_by_id(ctx.client_id))
+  local session = new_session()
+  local answers = buffer(session, c.root_dir)
+  show(answers)
+  local argument = vim.tbl_extend("keep", { session = session, runId = run.new_id() }, command.arguments[1])
+  run.start(c, "agentls.ask", argument, view(answers, command.title))
+end
+
 return M

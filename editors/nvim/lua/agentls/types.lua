@@ -4,10 +4,11 @@
 ---@alias agentls.Status "queued"|"running"|"waiting"|"completed"|"stopped"|"failed"|"cancelled"
 
 ---@class (exact) agentls.AskArguments
----@field prompt string
+---@field prompt? string
+---@field action? "fix"|"explain"|"rewrite"|"test"|"document"
 ---@field mode? "react"|"plan"|"team"
 ---@field session? string
----@field document? {uri: string, range?: lsp.Range}
+---@field document? {uri: string, range?: lsp.Range, version?: integer, diagnostics?: lsp.Diagnostic[]}
 ---@field runId? string
 
 ---@class (exact) agentls.SendArguments

@@ -91,3 +91,31 @@ func TestCodeActionsTellDiagnostics(t *testing.T) {
 		t.Errorf("it is solved, and the model got %s", got)
 	}
 }
+
+// Neovim sends a server only the diagnostics of its own: those that the client
+// tells by itself count then.
+func TestCodeActionsOfAClientThatTellsItsDiagnostics(t *testing.T) {
+	llm := agenttest.NewLLM(t)
+	w, c := newTeller(t, setup{llm: llm, files: map[string]string{"x.go": "a\nb\nc\n"}})
+	uri := w.document("x.go", "a\nb\nc\n")
+	c.show(obj{"uri": uri, "diagnostics": []any{complaint(1, "bad"), complaint(2, "other"), obj{"range": span(1, 0, 1, 0), "message": " "}}})
+	w.Notify("agentls/didChangeDiagnostics", nil)
+	w.awaitResource("diagnostics://x.go", "bad")
+	list := w.actions(uri, span(1, 3, 1, 3), obj{"diagnostics": []any{}})
+	if got := titles(list); !slices.Equal(got, []string{"quickfix Fix: bad", "quickfix Explain: bad", "refactor Ask about this…"}) {
+		t.Fatalf("%q", got)
+	}
+	if got := string(list[0].Diagnostics[0]); got != `{"range":{"start":{"line":1,"character":0},"end":{"line":1,"character":4}},"severity":1,"code":"E1","source":"compiler","message":"bad"}` {
+		t.Errorf("the diagnostic is %s", got)
+	}
+	result[agent.Result](t, w.run(list, "Fix: bad"))
+	if got := last(llm.Last()); !strings.Contains(got, "chosen=\"true\">\n2:1: error: bad [compiler E1]\n</diagnostics>") {
+		t.Errorf("the model got %s", got)
+	}
+	if got := titles(w.actions(uri, span(0, 0, 0, 1), obj{"triggerKind": 2})); len(got) > 0 {
+		t.Errorf("elsewhere %q", got)
+	}
+	if got := titles(w.actions(uri, span(0, 0, 2, 1), obj{"only": []string{"quickfix"}})); len(got) != 4 {
+		t.Errorf("of both %q", got)
+	}
+}
