@@ -54,7 +54,7 @@ return {
       check(windows[1].name:find("/state/agentls/answers/%x+%.agentls%.md$"), "the answer is in %s", windows[1].name)
       equal(windows[1].text, "## You\n\nexplain world.txt:1-2\n\n## Agent\n\nHello from the agent.\n\n## You")
       equal(editor:lua([[return vim.fn.expand("%:t")]]), "world.txt", "the window with the cursor")
-      check(vim.json.encode(world:requests()[1]):find("the second line", 1, true), "the selection is not in the request")
+      check(vim.json.encode(world:requests()[1]):find("the first line\\nthe se\\n", 1, true), "the selection is not in the request")
     end,
   },
   {
@@ -91,7 +91,7 @@ return {
       equal(#world:received("tools/call"), 1, "calls")
       local menu = editor:lua([[return menu]])
       equal({ menu[1], menu[2], menu[3] }, {
-        'Cancel run: CALL echo {"text": "yes"}', 'Deny: test echo {"text": "yes"}', 'Allow once: test echo {"text": "yes"}',
+        'Cancel run: CALL echo {"text": "yes"}', 'Deny: test echo {"text":"yes"}', 'Allow once: test echo {"text":"yes"}',
       }, "the menu")
       ask('CALL echo {"text": "no"}')
       editor:lua([[act("Deny: test echo")]])

@@ -61,9 +61,21 @@ AGENTLS_TEST_OPTIONS=$(node -e '
   }))' "$AGENTLS_BIN" "$(cat "$dir/port")" "$here/mcp.mjs" "$dir/mcp.log")
 
 cd "$dir/project" || exit 1
-HOME=$dir XDG_CONFIG_HOME=$dir/config XDG_STATE_HOME=$dir/state XDG_DATA_HOME=$dir/data XDG_CACHE_HOME=$dir/cache \
-  TERM=xterm-256color LANG=C.UTF-8 tmux_ new-session -d -x 100 -y 32 "$NVIM -n -u $here/minimal_init.lua a.agentls.md"
+# start FILE: a new editor on the screen.
+start() {
+  HOME=$dir XDG_CONFIG_HOME=$dir/config XDG_STATE_HOME=$dir/state XDG_DATA_HOME=$dir/data XDG_CACHE_HOME=$dir/cache \
+    TERM=xterm-256color LANG=C.UTF-8 tmux_ new-session -d -x 100 -y 32 "$NVIM -n -u $here/minimal_init.lua $1"
+}
 
+# quit NAME: leaves it, and looks that it is gone.
+quit() {
+  local deadline=$((SECONDS + 10))
+  keys ':qall!'; key Enter
+  while tmux_ has-session 2>/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.05; done
+  if tmux_ has-session 2>/dev/null; then echo "not ok screen: $1"; failed=$((failed + 1)); else echo "ok screen: $1"; passed=$((passed + 1)); fi
+}
+
+start a.agentls.md
 item=' *(~ +)?world\.(txt|md) ' # in the popup
 wait_for start 'a\.agentls\.md'
 keys ':lua vim.wait(10000, server_ready) print("ready")'; key Enter
@@ -108,10 +120,24 @@ keys ':Agentls cancel'; key Enter
 wait_for cancelled 'SLOW +cancelled'
 keys ':Agentls ask SAY in a window'; key Enter
 wait_for ask '^in a window'
-keys ':qall!'; key Enter
-deadline=$((SECONDS + 10))
-while tmux_ has-session 2>/dev/null && [ $SECONDS -lt $deadline ]; do sleep 0.05; done
-if tmux_ has-session 2>/dev/null; then echo "not ok screen: quit"; failed=$((failed + 1)); else echo "ok screen: quit"; passed=$((passed + 1)); fi
+quit quit
+
+# What a user of a stock client has.
+export AGENTLS_TEST_STOCK=1
+start world.txt
+wait_for stock-start '^the only line'
+keys ':lua vim.lsp.start({ name = "agentls", cmd = vim.g.agentls.cmd, root_dir = vim.fn.getcwd(), init_options = vim.g.agentls.options })'; key Enter
+keys ':lua vim.wait(10000, server_ready) print("ready")'; key Enter
+wait_for stock-ready '^ready'
+keys 'Vgra' # Neovim's own key since 0.11
+wait_for stock-menu '1: Fix problems in selection' '2: Rewrite' '3: Explain' '4: Write tests' '5: Document' '6: Ask about this…'
+keys '3'; key Enter
+wait_for stock-answer '^explain world\.txt:1 *$' '^## Agent' '^Hello from the agent\.' '^the only line'
+keys 'Vgra'
+wait_for stock-menu-again '6: Ask about this…'
+keys '6'; key Enter
+wait_for stock-new '^About `world\.txt`, line 1:' '^```text' '/prompts/.*\.agentls\.md'
+quit stock-quit
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
