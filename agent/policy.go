@@ -93,6 +93,18 @@ func (v verdict) byDefault(t *tool, secret exposure, def string) verdict {
 //nolint:gochecknoglobals // a constant table
 var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true}
 
+// Unasked gives the rules that let tools of a server run without a question.
+// They name it by its name alone, so a server that comes with a project may
+// take the name that a rule was made for: who is asked to trust it is told.
+func (a Approval) Unasked(server string) (list []string) {
+	for _, rule := range a.Allow {
+		if strings.HasPrefix(rule, server+"/") {
+			list = append(list, rule)
+		}
+	}
+	return list
+}
+
 // rules matches the texts of rules against one tool.
 type rules struct {
 	server, tool string

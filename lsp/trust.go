@@ -184,7 +184,7 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 	w := &question{
 		id: newID(), kind: "trust", server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "a project file wants to start this server",
-		message: trustMessage(info),
+		message: trustMessage(info, q.s.cfg.Load().Approval.Unasked(info.Name)),
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust and start", decision: agent.DecisionOnce}},
 	}
 	if utf8.RuneCountInString(w.message) > trustLimit {
@@ -196,8 +196,9 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 }
 
 // trustMessage shows what would be started, whole: everything that could be
-// overlooked is quoted and escaped, nothing is cut.
-func trustMessage(info mcp.ServerInfo) string {
+// overlooked is quoted and escaped, nothing is cut. unasked are the rules that
+// its tools would run by.
+func trustMessage(info mcp.ServerInfo, unasked []string) string {
 	d := info.Definition // of every project server
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
@@ -219,6 +220,9 @@ func trustMessage(info mcp.ServerInfo) string {
 	list(&b, "sends the headers", assignments(d.Headers))
 	list(&b, "reads the variables", info.Reads)
 	b.WriteString(".")
+	if len(unasked) > 0 {
+		b.WriteString(" Your own rules let its tools run unasked: " + strings.Join(visibles(unasked), ", ") + ".")
+	}
 	return breakLinks(b.String())
 }
 

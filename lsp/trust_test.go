@@ -15,8 +15,8 @@ func TestTrustMessageHidesNothing(t *testing.T) {
 			Cwd: "/elsewhere", Env: map[string]string{"NODE_OPTIONS": "--require ./x"}, EnvFile: ".env",
 		},
 	}
-	got := trustMessage(info)
-	for _, want := range []string{"evil", "/p/.mcp.json", `sh -c "touch x\n\u202ereversed\u200b" ""`, strings.Repeat("a", 400), "in /elsewhere", `"NODE_OPTIONS=--require ./x"`, ".env", "HOME"} {
+	got := trustMessage(info, []string{"evil/*", "evil/r m"})
+	for _, want := range []string{"evil", "/p/.mcp.json", `sh -c "touch x\n\u202ereversed\u200b" ""`, strings.Repeat("a", 400), "in /elsewhere", `"NODE_OPTIONS=--require ./x"`, ".env", "HOME", `Your own rules let its tools run unasked: evil/*, "evil/r m".`} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q lacks %q", got, want)
 		}
@@ -26,7 +26,7 @@ func TestTrustMessageHidesNothing(t *testing.T) {
 	}
 	if got := trustMessage(mcp.ServerInfo{Name: "r", Source: "s", Definition: &mcp.Definition{
 		URL: "https://x/[a](command:y)", Headers: map[string]string{"X-Team": "${TEAM}"},
-	}}); strings.Contains(got, "](") || !strings.Contains(got, "X-Team=${TEAM}") {
+	}}, nil); strings.Contains(got, "unasked") || strings.Contains(got, "](") || !strings.Contains(got, "X-Team=${TEAM}") {
 		t.Errorf("%q holds a link, or lacks the header", got)
 	}
 }

@@ -43,7 +43,7 @@ func mcpCommand(p program) *cobra.Command {
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)
 				parts.tell(p.stderr, cfg.Problems)
-				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers}, args)
+				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers, approval: cfg.Approval}, args)
 			},
 		})
 	}
@@ -69,13 +69,14 @@ func exactly(n int) cobra.PositionalArgs {
 
 // shell is one `agentls mcp …` command at work.
 type shell struct {
-	ctx     context.Context //nolint:containedctx // of the command that the value is
-	folder  string
-	parts   *parts
-	out     io.Writer
-	host    *terminal
-	json    bool
-	servers []mcp.ServerConfig
+	ctx      context.Context //nolint:containedctx // of the command that the value is
+	folder   string
+	parts    *parts
+	out      io.Writer
+	host     *terminal
+	json     bool
+	servers  []mcp.ServerConfig
+	approval agent.Approval
 }
 
 func (s *shell) fail(format string, args ...any) error {
@@ -272,6 +273,9 @@ func (s *shell) show(c *mcp.ServerConfig) {
 	}
 	for _, name := range c.Reads {
 		tell("· it reads the variable %s", word(name))
+	}
+	for _, rule := range s.approval.Unasked(c.Name) {
+		tell("· your own rule %s lets its tools run unasked", word(rule))
 	}
 }
 
