@@ -26,6 +26,7 @@ return {
   handlers = {
     ["$/cancelRequest"] = lazy("agentls.approve", "on_cancel"),
     ["agentls/approve"] = lazy("agentls.approve", "on_request"),
+    ["agentls/elicit"] = lazy("agentls.approve", "on_request"),
     ["agentls/diagnostics"] = lazy("agentls.diagnostics", "on_request"),
     ["agentls/runEvent"] = lazy("agentls.run", "on_event"),
     ["workspace/applyEdit"] = lazy("agentls.edit", "on_request"),

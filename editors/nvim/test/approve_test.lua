@@ -145,4 +145,87 @@ return {
       editor:wait_server()
     end,
   },
+  {
+    "the inputs of a server are asked for: one of several, a text, a password",
+    function(world)
+      local server = world.options.mcpServers.test
+      world.options.mcpServers = nil
+      server.env = { STAGE = "${input:stage}", TEAM = "${input:team}", ZKEY = "${input:zkey}" }
+      harness.write(
+        world,
+        ".vscode/mcp.json",
+        vim.json.encode({
+          inputs = {
+            { id = "stage", type = "pickString", description = "Which stage?", options = { "dev", "prod" } },
+            { id = "team", type = "promptString", description = "Which team?", default = "blue" },
+            { id = "zkey", type = "promptString", description = "The key", password = true },
+          },
+          servers = { test = server },
+        })
+      )
+      local editor = world:edit({ files = { "a.agentls.md" } })
+      editor:lua([[choose()]])
+      editor:wait("the question of trust", [[return #questions == 1]])
+      equal(#world:received("initialize"), 0, "starts before the answer")
+      editor:lua([[answer_question("Trust and start")]])
+      editor:wait("the question for the stage", [[return #questions == 2]])
+      local question = editor:lua([[return questions[2] ]])
+      equal(question.titles, { "dev", "prod" })
+      check(question.prompt:find("test: Which stage?", 1, true), "prompt: %s", question.prompt)
+      editor:lua([[answer_question("prod")]])
+      editor:wait_prompt()
+      editor:type("green<CR>") -- after the default
+      editor:wait_file(world.dir .. "/state/agentls/inputs.json", '"bluegreen"')
+      editor:wait_prompt()
+      editor:type("secret-of-the-key<CR>")
+      editor:wait_server()
+      local state = editor:wait_file(world.dir .. "/state/agentls/inputs.json", '"prod"')
+      check(not state:find("secret-of-the-key", 1, true), "a password is on the disk: %s", state)
+    end,
+  },
+  {
+    "an input that is dismissed is not given",
+    function(world)
+      local server = world.options.mcpServers.test
+      world.options.mcpServers = nil
+      server.env = { TEAM = "${input:team}" }
+      local file = { inputs = { { id = "team", type = "promptString" } }, servers = { test = server } }
+      harness.write(world, ".vscode/mcp.json", vim.json.encode(file))
+      local editor = world:edit({ files = { "a.agentls.md" } })
+      editor:lua([[choose("Trust and start")]])
+      editor:wait_prompt()
+      editor:type("<Esc>")
+      editor:wait_note('the input "team" was not given')
+      equal(#world:received("initialize"), 0, "starts without the answer")
+    end,
+  },
+  {
+    "a server that is added to a file is there without a restart; one that a run adds waits for a person",
+    function(world)
+      local server = world.options.mcpServers.test
+      world.options.mcpServers = nil
+      local editor = world:edit({ files = { "a.agentls.md", ".mcp.json" } })
+      editor:lua([[choose("Trust and start")]])
+      editor:wait("the client", [[return #vim.lsp.get_clients({ name = "agentls" }) == 1]])
+      editor:lua(
+        [[
+        vim.cmd("edit .mcp.json")
+        vim.api.nvim_buf_set_lines(0, 0, -1, false, { ... })
+        vim.cmd("write | buffer a.agentls.md")]],
+        vim.json.encode({ mcpServers = { test = server } })
+      )
+      editor:wait_server()
+      editor:lua([[choose()]])
+      editor:type([[:Agentls ask CALL echo {"text": "good day"}<CR>]])
+      editor:wait("the question about the tool", [[return #questions == 2]])
+      harness.write(world, ".mcp.json", "{}")
+      editor:lua([[answer_question("Deny")]])
+      editor:wait("the question about the change", [[return #questions == 3]])
+      local question = editor:lua([[return questions[3] ]])
+      equal(question.titles, { "Not now", "Apply" })
+      equal(question.prompt, "Apply the configuration that changed during a run?")
+      editor:lua([[answer_question("Not now")]])
+      editor:wait_server()
+    end,
+  },
 }

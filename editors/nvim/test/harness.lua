@@ -244,6 +244,23 @@ function Editor:wait_note(pattern)
       or vim.fn.execute("messages"):match(pattern) -- where Neovim 0.10 prints]], pattern)
 end
 
+---Waits until a file holds a text.
+---@param path string
+---@param text string
+---@return string all of the file
+function Editor:wait_file(path, text)
+  return M.eventually(("%s in %s"):format(text, path), function()
+    local file = io.open(path)
+    local all = file and file:read("*a") or ""
+    if file then
+      file:close()
+    end
+    return all:find(text, 1, true) and all
+  end, function()
+    return self:state()
+  end)
+end
+
 ---Waits until the MCP server's tools and resources are there.
 function Editor:wait_server()
   self:wait("the MCP server", [[return server_ready()]])

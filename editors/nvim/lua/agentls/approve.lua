@@ -1,15 +1,15 @@
--- The questions of the server (agentls/approve), one at a time. Whatever is no clear yes is a no.
+-- The questions of the server (agentls/approve, agentls/elicit), one at a time. Whatever is no clear yes is a no.
 local text = require("agentls.question")
 
 local M = {}
 
 ---@class agentls.Question
----@field params agentls.ApproveParams
+---@field params agentls.ApproveParams|agentls.ElicitParams
 ---@field client_id integer
 ---@field answer fun(result: agentls.ApproveResult) called once
 ---@field settled boolean it was called
 ---@field close fun() takes the window with the details away
----@field blocking boolean vim.ui.select was called and has not returned: it waits for keys, as Neovim's own does
+---@field blocking boolean vim.ui was called and has not returned: it waits for keys, as Neovim's own does
 
 ---@class agentls.Choice
 ---@field title string
@@ -25,6 +25,7 @@ local choices = {
 
 local trust_server = { { title = "Not now", decision = "deny" }, { title = "Trust and start", decision = "always" } }
 local trust_folder = { { title = "Not now", decision = "deny" }, { title = "Trust folder", decision = "always" } }
+local trust_change = { { title = "Not now", decision = "deny" }, { title = "Apply", decision = "once" } }
 
 local closed = { decision = "deny", reason = "closed" } ---@type agentls.ApproveResult
 
@@ -37,6 +38,9 @@ local polling = false
 local function choices_of(params)
   if params.kind ~= "trust" then
     return choices
+  end
+  if text.is_change(params) then
+    return trust_change
   end
   return text.known(params.server) and trust_server or trust_folder
 end
@@ -79,6 +83,44 @@ local function settle(question, result)
   return true
 end
 
+---@param question agentls.Question
+---@param on_result fun(result?: agentls.ApproveResult)
+local function ask_decision(question, on_result)
+  local prompt, whole = text.title(question.params)
+  local shown, close = pcall(text.show_details, question.params, whole) -- a tiny screen may have no room
+  question.close = shown and close or question.close
+  vim.ui.select(choices_of(question.params), {
+    prompt = prompt,
+    kind = "agentls_approve",
+    format_item = function(choice)
+      return choice.title
+    end,
+  }, function(choice)
+    on_result(choice and { decision = choice.decision })
+  end)
+end
+
+---Asks for the one property of the schema: a text, one of several, or a password.
+---@param question agentls.Question
+---@param on_result fun(result?: agentls.ApproveResult)
+local function ask_value(question, on_result)
+  local params = question.params --[[@as agentls.ElicitParams]]
+  local name, property = next(params.requestedSchema.properties)
+  local function on_value(value)
+    on_result(text.known(value) and { decision = "once", content = { [name] = value } } or nil)
+  end
+  local prompt = text.plain(params.message)
+  if property.enum then
+    return vim.ui.select(property.enum, { prompt = prompt, kind = "agentls_elicit", format_item = text.plain }, on_value)
+  end
+  local options = { prompt = prompt .. ": ", default = property.default, cancelreturn = vim.NIL }
+  if property.writeOnly then
+    return on_value(vim.fn.inputsecret(options))
+  end
+  options.cancelreturn = nil
+  vim.ui.input(options, on_value)
+end
+
 function show_next()
   if active or #queue == 0 then
     return
@@ -88,26 +130,17 @@ function show_next()
   end
   local question = table.remove(queue, 1)
   active = question
-  local prompt, whole = text.title(question.params)
-  local shown, close = pcall(text.show_details, question.params, whole) -- a tiny screen may have no room
-  question.close = shown and close or question.close
-  local function on_choice(choice)
-    local result = choice and { decision = choice.decision } or { decision = "deny", reason = "dismissed" }
+  local function on_result(result)
+    result = result or { decision = "deny", reason = "dismissed" }
     if not settle(question, result) and result.decision ~= "deny" then
       require("agentls.client").notify("the question was closed, nothing was allowed", vim.log.levels.INFO)
     end
   end
   question.blocking = true
-  local ok, err = pcall(vim.ui.select, choices_of(question.params), {
-    prompt = prompt,
-    kind = "agentls_approve",
-    format_item = function(choice)
-      return choice.title
-    end,
-  }, on_choice)
+  local ok, err = pcall(question.params.requestedSchema and ask_value or ask_decision, question, on_result)
   question.blocking = false
   if not ok then -- Ctrl-C, or a select of a plugin that fails
-    on_choice(nil)
+    on_result(nil)
     if not tostring(err):find("Keyboard interrupt", 1, true) then
       require("agentls.client").notify("the question could not be shown: " .. tostring(err))
     end
@@ -143,8 +176,8 @@ function M.on_cancel()
   end
 end
 
----Handles the request agentls/approve; the answer comes when the person has chosen.
----@param params agentls.ApproveParams
+---Handles the requests agentls/approve and agentls/elicit; the answer comes when the person has chosen.
+---@param params agentls.ApproveParams|agentls.ElicitParams
 ---@return agentls.ApproveResult
 function M.on_request(_, params, ctx)
   local co = coroutine.running()

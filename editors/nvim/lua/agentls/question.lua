@@ -4,9 +4,10 @@ local M = {}
 ---One line, no control characters.
 ---@param text any
 ---@return string
-local function plain(text)
+function M.plain(text)
   return (tostring(text):gsub("%c+", " "))
 end
+local plain = M.plain
 
 ---@param value any of the wire, where null and "" mean that there is nothing
 ---@return any
@@ -14,9 +15,19 @@ function M.known(value)
   return value ~= vim.NIL and value ~= "" and value or nil
 end
 
+---Whether the question is about a change of configuration files.
+---@param params agentls.ApproveParams
+---@return boolean
+function M.is_change(params)
+  return params.kind == "trust" and type(params.arguments) == "table" and params.arguments.files ~= nil
+end
+
 ---@param params agentls.ApproveParams
 ---@return string
 local function subject(params)
+  if M.is_change(params) then
+    return "the changed configuration"
+  end
   local names = {}
   for _, name in ipairs({ "server", "tool" }) do
     names[#names + 1] = M.known(params[name])
@@ -60,7 +71,9 @@ end
 ---@return boolean whole nothing was left out
 function M.title(params)
   local text = subject(params)
-  if params.kind == "trust" then
+  if M.is_change(params) then
+    return "Apply the configuration that changed during a run?", false
+  elseif params.kind == "trust" then
     return ("Trust %s?"):format(text), false
   end
   local arguments = M.known(params.arguments)

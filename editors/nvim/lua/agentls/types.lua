@@ -46,6 +46,16 @@
 ---@field reason? string
 ---@field definitionChanged? boolean
 
+---@class agentls.ElicitParams
+---@field id string
+---@field kind "elicit"|"input"
+---@field runId? string
+---@field session? string
+---@field server? string
+---@field message string
+---@field requestedSchema {properties: table<string, {enum?: string[], default?: string, writeOnly?: boolean}>} one property
+
 ---@class (exact) agentls.ApproveResult
 ---@field decision "once"|"session"|"always"|"deny"
 ---@field reason? string
+---@field content? table<string, string> the answer to agentls/elicit
