@@ -37,7 +37,10 @@ func fake(o mcptest.Options) map[string]mcptest.Options { return map[string]mcpt
 
 func TestCommandsOfServers(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t), servers: fake(mcptest.Options{Resources: mcptest.Int(1200), Tools: []mcptest.Tool{{Name: "déjà vu", Description: "odd"}}})})
-	poll(t, "all resources", func() bool { n := w.serverInfo("fake").Resources; return n != nil && *n == 1200 })
+	poll(t, "all resources and prompts", func() bool {
+		info := w.serverInfo("fake")
+		return info.Resources != nil && *info.Resources == 1200 && info.Prompts != nil
+	})
 
 	t.Run("resources are paged", func(t *testing.T) {
 		var uris []string
