@@ -109,6 +109,9 @@ func (s *Server) noteDiagnostics(uri string, rng textRange, list []workspace.Dia
 	noted := workspace.Diagnostics{URI: d.spelled, Path: d.path, Version: d.version, Glimpsed: true, List: list}
 	if old, ok := s.o.State.DiagnosticsOf(d.path, d.spelled); ok && old.Version == d.version {
 		start, end := rng.places()
+		if end.Compare(start) < 0 {
+			start, end = end, start
+		}
 		elsewhere := slices.DeleteFunc(slices.Clone(old.List), func(o workspace.Diagnostic) bool {
 			return o.End.Compare(start) >= 0 && o.Compare(end) <= 0
 		})

@@ -180,9 +180,9 @@ func TestDiagnosticsOfCodeActions(t *testing.T) {
 		for _, m := range messages {
 			list = append(list, obj{"range": rangeOf(line, 0, 3), "message": m})
 		}
-		raw, _ := json.Marshal(list)
-		at := textPosition{integer(line), 1}
-		w.server.noteDiagnostics(uri, textRange{at, at}, readDiagnostics(raw))
+		w.Call("textDocument/codeAction", obj{
+			"textDocument": obj{"uri": uri}, "range": rangeOf(line, 1, 1), "context": obj{"diagnostics": list},
+		})
 	}
 	read := func() string {
 		w.server.docs.flush()

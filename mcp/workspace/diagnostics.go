@@ -119,12 +119,12 @@ func (s *State) putDiagnostics(d Diagnostics) {
 	d.List = tidy(d.List, room)
 	s.diagnostics += len(d.List) - len(old.List)
 	if len(d.List) == 0 {
-		if !had {
-			return
-		}
 		delete(s.diagnosed, key)
 	} else {
 		s.diagnosed[key] = d
+	}
+	if slices.EqualFunc(old.List, d.List, sameDiagnostic) && old.Glimpsed == d.Glimpsed {
+		return // editors ask for code actions on every rest of the cursor
 	}
 	s.tellDiagnostics(d.Path, had != (len(d.List) > 0))
 }
@@ -157,10 +157,12 @@ func tidy(list []Diagnostic, room int) []Diagnostic {
 		}
 	}
 	slices.SortStableFunc(list, compareDiagnostics)
-	list = slices.CompactFunc(list, func(a, b Diagnostic) bool {
-		return compareDiagnostics(a, b) == 0 && slices.Equal(a.Related, b.Related)
-	})
+	list = slices.CompactFunc(list, sameDiagnostic)
 	return list[:min(len(list), max(room, 0))]
+}
+
+func sameDiagnostic(a, b Diagnostic) bool {
+	return compareDiagnostics(a, b) == 0 && slices.Equal(a.Related, b.Related)
 }
 
 func compareDiagnostics(a, b Diagnostic) int {
@@ -207,7 +209,7 @@ func (s *State) diagnosedFiles() []diagnosedFile {
 		file := diagnosedFile{Diagnostics: d}
 		if n := s.untitled[d.URI]; d.Path == "" && n != 0 {
 			file.name = bufferURI(n)
-		} else if d.Path == "" || strings.HasSuffix(d.Path, promptExtension) || s.docs[d.URI].LanguageID == promptLanguage {
+		} else if d.Path == "" || isPrompt(Document{URI: d.URI, Path: d.Path, LanguageID: s.docs[d.URI].LanguageID}) {
 			continue
 		}
 		all = append(all, file)

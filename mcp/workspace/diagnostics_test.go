@@ -38,13 +38,23 @@ func TestDiagnosticsComeAndGo(t *testing.T) {
 	set("all", problem(0, "of all"))
 	c.told("updated diagnostics://all")
 	set("gen/x.go", problem(0, "SECRET"))
-	c.listed(append([]string{"diagnostics://%61ll", "diagnostics://a%20b.go", "diagnostics://all"}, files...)...)
+	set(".env", problem(0, "SECRET"))
+	c.listed(append([]string{"diagnostics://%61ll", "diagnostics://.env", "diagnostics://a%20b.go", "diagnostics://all"}, files...)...)
 	want := "a b.go:1:1: error: one\n     [31mred\na b.go:2:1: error: two\nall:1:1: error: of all\n"
 	if got := c.text("diagnostics://all"); got != want {
 		t.Errorf("%q", got)
 	}
 	if got := c.text("diagnostics://%61ll"); got != "all:1:1: error: of all\n" {
 		t.Errorf("%q", got)
+	}
+	// The same again is no change.
+	for c.quiet() {
+		continue
+	}
+	set("all", problem(0, "of all"))
+	s.SetDiagnostics(Diagnostics{Path: filepath.Join(dir, "none")})
+	if c.quiet() {
+		t.Error("told of what did not change")
 	}
 	for _, uri := range []string{"diagnostics://gen/x.go", "diagnostics://../a", "diagnostics://", "diagnostics://a%00"} {
 		if r, err := c.tryRead(uri); err == nil {

@@ -361,6 +361,7 @@ func TestUnsavedBuffers(t *testing.T) {
 	c.told("list_changed")
 	s.SetDocument(Document{URI: "untitled:Untitled-2", Text: "two"})
 	s.SetDocument(Document{URI: "untitled:prompt", LanguageID: "agentls", Text: "@workspace:buffer://untitled/"})
+	s.SetDocument(Document{URI: "untitled:/x/ask.agentls.md", LanguageID: "markdown", Text: "@workspace:buffer://untitled/"})
 	s.SetDocument(Document{URI: "file:///new", Path: filepath.Join(dir, "new", "x.md"), Text: "not on disk yet"})
 	c.listed("buffer://untitled/1", "buffer://untitled/2", "file://new/x.md")
 	if got := c.text("buffer://untitled/2") + c.text("file://new/x.md"); got != "twonot on disk yet" {
@@ -375,6 +376,16 @@ func TestUnsavedBuffers(t *testing.T) {
 	// A number is not given twice.
 	s.SetDocument(Document{URI: "untitled:Untitled-1", Text: "again"})
 	c.listed("buffer://untitled/2", "buffer://untitled/3")
+	// One that becomes a prompt is context no longer.
+	s.SetDocument(Document{URI: "untitled:Untitled-1", LanguageID: "agentls", Text: "again"})
+	c.listed("buffer://untitled/2")
+	if _, err := c.tryRead("buffer://untitled/3"); codeOf(err) != codeResourceNotFound {
+		t.Errorf("%v", err)
+	}
+	s.SetDocument(Document{URI: "untitled:x.go", Text: "package x"})
+	if r, err := c.tryRead("buffer://untitled/4"); err != nil || r.MIMEType != "text/x-go" {
+		t.Errorf("%+v %v", r, err)
+	}
 }
 
 func TestSeveralFolders(t *testing.T) {

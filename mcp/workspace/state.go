@@ -3,6 +3,7 @@ package workspace
 import (
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 )
 
@@ -29,6 +30,10 @@ const (
 	promptLanguage  = "agentls"
 	promptExtension = ".agentls.md"
 )
+
+func isPrompt(d Document) bool {
+	return d.LanguageID == promptLanguage || strings.HasSuffix(d.URI, promptExtension) || strings.HasSuffix(d.Path, promptExtension)
+}
 
 // State is what the editor told: folders and open texts. lsp writes it, the
 // manager reads it. Safe for concurrent use; every method returns at once.
@@ -139,8 +144,11 @@ func (s *State) SetDocument(d Document) {
 	switch {
 	case d.Path != "":
 		s.paths[pathKey(d.Path)] = d.URI
-	case d.LanguageID == promptLanguage:
-		delete(s.untitled, d.URI)
+	case isPrompt(d):
+		if s.untitled[d.URI] != 0 { // it was none before
+			s.tell(was, true)
+			delete(s.untitled, d.URI)
+		}
 	case s.untitled[d.URI] == 0:
 		s.lastN++
 		s.untitled[d.URI] = s.lastN
