@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -61,6 +62,7 @@ type HTTPServer struct {
 	host string
 	cert tls.Certificate
 	work sync.WaitGroup // handlers, and requests under way
+	open atomic.Int64   // connections; not under mu, because Close waits for who counts
 
 	mu       sync.Mutex // guards everything below
 	server   *http.Server
@@ -130,7 +132,7 @@ func (s *HTTPServer) listen(tb testing.TB, address string) {
 	if s.o.TLS {
 		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{s.cert}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12})
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0)}
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.count}
 	s.mu.Lock()
 	s.server = server
 	s.life, s.end = context.WithCancel(context.Background())
@@ -186,6 +188,18 @@ func (s *HTTPServer) Sessions() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.sessions)
+}
+
+// Connections returns how many connections are open.
+func (s *HTTPServer) Connections() int { return int(s.open.Load()) }
+
+func (s *HTTPServer) count(_ net.Conn, state http.ConnState) {
+	switch state {
+	case http.StateNew:
+		s.open.Add(1)
+	case http.StateClosed, http.StateHijacked:
+		s.open.Add(-1)
+	}
 }
 
 // DropStreams closes the connections of all open streams of events and
