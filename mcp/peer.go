@@ -124,9 +124,9 @@ func (p *peer) shut(farewell func(context.Context)) {
 		p.mu.Lock()
 		p.closed = true
 		p.mu.Unlock()
-		p.cancel(errStopped)
 		timer := time.AfterFunc(farewellGrace, p.silent)
-		p.notes.Wait()
+		p.notes.Wait() // while there is a session to which they belong
+		p.cancel(errStopped)
 		if farewell != nil && p.last.Err() == nil {
 			farewell(p.last)
 		}
@@ -141,6 +141,13 @@ func (p *peer) suspect() {
 	select {
 	case p.doubt <- struct{}{}:
 	default:
+	}
+}
+
+// broke takes note of an error that says that a connection failed.
+func (p *peer) broke(err error) {
+	if _, ok := errors.AsType[*unreachableError](err); ok {
+		p.suspect()
 	}
 }
 
@@ -298,16 +305,3 @@ func (p *peer) protocolHeaders() http.Header {
 	}
 	return h
 }
-
-// unwell reports whether err says that the server is not there any more, or not
-// well, rather than that it refuses something.
-func unwell(err error) bool {
-	if e, ok := errors.AsType[*statusError](err); ok {
-		return e.status >= http.StatusInternalServerError
-	}
-	_, unreachable := errors.AsType[*unreachableError](err)
-	return unreachable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStreamEnded)
-}
-
-// errStreamEnded says that an answer was begun and not given.
-var errStreamEnded = errors.New("the server ended the stream without an answer")

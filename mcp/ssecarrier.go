@@ -143,18 +143,20 @@ func (t *sse) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotification)
 func (t *sse) tell(ctx context.Context, body []byte) error {
 	select {
 	case <-t.ready:
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-t.ctx.Done():
-		return context.Cause(t.ctx)
+	default:
+		select {
+		case <-t.ready:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-t.ctx.Done():
+			return context.Cause(t.ctx)
+		}
 	}
 	h := t.protocolHeaders()
 	h.Set("Content-Type", "application/json")
 	resp, err := t.do(ctx, http.MethodPost, t.endpoint, body, h)
 	if err != nil {
-		if e, ok := errors.AsType[*unreachableError](err); ok && e.dial {
-			t.lose(err)
-		}
+		t.broke(err)
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()

@@ -181,18 +181,6 @@ func (t *streamable) whole(body io.Reader, req transport.JSONRPCRequest) error {
 	return fmt.Errorf("the server's answer to %s is no answer of MCP: %s", req.Method, excerpt(strings.NewReader(string(data))))
 }
 
-// broke notes that a connection failed: with the server, if there is none.
-func (t *streamable) broke(err error) {
-	e, ok := errors.AsType[*unreachableError](err)
-	switch {
-	case !ok:
-	case e.dial:
-		t.lose(err)
-	default:
-		t.suspect()
-	}
-}
-
 // SendNotification posts a notification. After the one that ends the start of
 // a legacy session the stream from the server is opened.
 func (t *streamable) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotification) error {

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,6 +314,61 @@ func TestRemoteListsComeAfterTheStream(t *testing.T) {
 		})
 		if listen < 0 || list < listen {
 			t.Errorf("asked for the tools before it listened:\n%s", srv.Transcript())
+		}
+	}
+}
+
+// Each answer's stream is read to its end, so that the next request need not
+// connect anew.
+func TestRemoteConnectionsAreUsedAgain(t *testing.T) {
+	t.Parallel()
+	for _, asJSON := range []bool{false, true} {
+		fake := mcptest.ServeHTTP(t, mcptest.HTTPOptions{JSON: asJSON})
+		var connections atomic.Int64
+		srv := httptest.NewUnstartedServer(fake)
+		srv.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+			if state == http.StateNew {
+				connections.Add(1)
+			}
+		}
+		srv.Start()
+		t.Cleanup(srv.Close)
+		h := newHouse(t, Options{}, fast())
+		h.Configure([]ServerConfig{remoteConfig("fake", srv.URL+"/mcp")})
+		h.started()
+		for range 50 {
+			h.mustCall("fake", "echo", args{"text": "x"})
+		}
+		if n := connections.Load(); n > 10 {
+			t.Errorf("%d connections for 50 calls", n)
+		}
+		h.Close()
+	}
+}
+
+// A run that is cancelled because everything ends: its server is told first.
+func TestRemoteCancelIsToldBeforeTheEnd(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []mcptest.HTTPMode{mcptest.Streamable, mcptest.Stateless, mcptest.SSE} {
+		h, srv := remote(t, mcptest.HTTPOptions{Mode: mode})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() {
+			_, err := h.callCtx(ctx, "fake", "sleep", args{"seconds": 60})
+			ended <- err
+		}()
+		call := srv.Await(t, 1, mcptest.Call("sleep"))[0]
+		cancel()
+		<-ended
+		within(t, 2*time.Second, "Close", h.Close)
+		told := 0
+		for _, c := range cancels(srv) {
+			if strings.Contains(c, fmt.Sprintf(`"requestId":%s}`, call.ID)) {
+				told++
+			}
+		}
+		if told != 1 {
+			t.Errorf("%v of request %s", cancels(srv), call.ID)
 		}
 	}
 }

@@ -2,7 +2,9 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -57,3 +59,16 @@ func (c *connection) peek(ctx context.Context) error {
 	}))
 	return err
 }
+
+// unwell reports whether err says that the server is not there any more, or not
+// well, rather than that it refuses something.
+func unwell(err error) bool {
+	if e, ok := errors.AsType[*statusError](err); ok {
+		return e.status >= http.StatusInternalServerError
+	}
+	_, unreachable := errors.AsType[*unreachableError](err)
+	return unreachable || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, errStreamEnded)
+}
+
+// errStreamEnded says that an answer was begun and not given.
+var errStreamEnded = errors.New("the server ended the stream without an answer")
