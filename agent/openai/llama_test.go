@@ -288,6 +288,74 @@ func TestLlamaKilledInMidStream(t *testing.T) {
 	}
 }
 
+// TestLlamaHung: a server that stops in mid-stream is given up after the idle
+// timeout, and a cancel does not wait for it.
+func TestLlamaHung(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{})
+	l := llama(t, s, func(o *Options) { o.IdleTimeout = 500 * time.Millisecond })
+	patient := llama(t, s)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	given, waiting := endless(t.Context(), t, l), endless(ctx, t, patient)
+	s.Hang(t)
+	pe, ok := errors.AsType[*agent.ProviderError](<-given)
+	if !ok || pe.Kind != agent.KindNetwork || !pe.Retryable || !strings.Contains(pe.Message, "sent nothing for 500ms") {
+		t.Errorf("error %#v", pe)
+	}
+	why := errors.New("enough")
+	cancel(why)
+	if err := <-waiting; !errors.Is(err, why) {
+		t.Errorf("the cancelled answer ended with %v", err)
+	}
+}
+
+// TestLlamaCancelWhileQueued: a request that waits for a slot has no headers
+// yet (editor-code-assistant/eca#554). Later ones do not wait for it.
+func TestLlamaCancelWhileQueued(t *testing.T) {
+	s := llamatest.Start(t, llamatest.Options{Slots: 1})
+	l := llama(t, s)
+	first, cancelFirst := context.WithCancel(t.Context())
+	defer cancelFirst()
+	ended := endless(first, t, l)
+	second, cancelSecond := context.WithTimeoutCause(t.Context(), 300*time.Millisecond, errors.New("enough"))
+	defer cancelSecond()
+	if resp, err := l.Complete(second, says("hello"), nil); err == nil || err.Error() != "enough" {
+		t.Errorf("the queued answer: %+v, %v", resp, err)
+	}
+	s.AwaitBusy(t, 1) // the first goes on
+	cancelFirst()
+	<-ended
+	if resp, err := l.Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("the next answer: %q, %v", resp.Text, err)
+	}
+}
+
+func TestLlamaWantsAKey(t *testing.T) {
+	const key, wrong = "sk-test-right-0123456789", "sk-test-wrong-0123456789"
+	s := llamatest.Start(t, llamatest.Options{APIKey: key})
+	for given, want := range map[string]string{"": "wants a key", wrong: "refuses the key"} {
+		_, err := llama(t, s, func(o *Options) { o.APIKey = given }).Complete(t.Context(), says("hello"), nil)
+		pe, ok := errors.AsType[*agent.ProviderError](err)
+		if !ok || pe.Kind != agent.KindAuth || pe.Retryable || !strings.Contains(pe.Message, want) || strings.Contains(pe.Message, wrong) {
+			t.Errorf("key %q: %v", given, err)
+		}
+	}
+	if resp, err := llama(t, s, func(o *Options) { o.APIKey = key }).Complete(t.Context(), says("hello"), nil); err != nil || resp.Text != llamatest.Sentence {
+		t.Errorf("answer %q, %v", resp.Text, err)
+	}
+}
+
+// TestLlamaTakesNoImages: a model that cannot see answers to the words.
+func TestLlamaTakesNoImages(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{}))
+	req := says("look")
+	req.Messages[1].Images = []agent.Image{{MIMEType: "image/png", Data: "iVBORw0KGgo="}}
+	for range 2 {
+		if resp, err := l.Complete(t.Context(), req, nil); err != nil || resp.Text != llamatest.Sentence {
+			t.Errorf("answer %q, %v", resp.Text, err)
+		}
+	}
+}
+
 func TestLlamaListsItsModel(t *testing.T) {
 	s := llamatest.Start(t, llamatest.Options{})
 	names, err := llama(t, s).Models(t.Context())

@@ -32,6 +32,7 @@ type Options struct {
 	Model   Model
 	Context int // tokens of each slot; 0: 32768, so that an agent's tools fit
 	Slots   int // answers beside each other; 0: 2
+	APIKey  string
 }
 
 // Server is a running llama-server on 127.0.0.1. It ends with its test.
@@ -75,6 +76,9 @@ func Start(tb testing.TB, o Options) *Server {
 		s = &Server{URL: "http://127.0.0.1:" + port, output: &output{}, exited: make(chan struct{})}
 		s.cmd = exec.Command(program, "--model", model, "--alias", Alias, "--host", "127.0.0.1", "--port", port,
 			"--ctx-size", fmt.Sprint(o.Context*o.Slots), "--parallel", fmt.Sprint(o.Slots), "--threads", "1", "--jinja", "--chat-template-file", chat, "--slots")
+		if o.APIKey != "" {
+			s.cmd.Args = append(s.cmd.Args, "--api-key", o.APIKey)
+		}
 		s.cmd.Stdout, s.cmd.Stderr = s.output, s.output
 		if err := s.cmd.Start(); err != nil {
 			tb.Fatal(err)
@@ -213,6 +217,14 @@ func (s *Server) AwaitBusy(tb testing.TB, n int) time.Duration {
 	}
 	tb.Fatalf("%d slots are busy after %s, not %d\n%s", s.Busy(tb), Deadline, n, s.output)
 	return 0
+}
+
+// Hang stops the server where it is: its connections stay, and nothing comes.
+func (s *Server) Hang(tb testing.TB) {
+	tb.Helper()
+	if out, err := exec.Command("kill", "-STOP", fmt.Sprint(s.cmd.Process.Pid)).CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, out)
+	}
 }
 
 // Kill ends the server at once, as a crash would, and waits for its end.
