@@ -48,7 +48,11 @@ func newLlamaAgent(t *testing.T, s *llamatest.Server, change ...func(*Options)) 
 	log := slog.New(slog.DiscardHandler)
 	manager := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", TrustFile: filepath.Join(dir, "trust.json"), Environ: os.Environ(), Log: log})
 	t.Cleanup(manager.Close)
-	manager.Configure([]mcp.ServerConfig{{Name: "fake", Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Cwd: dir}})
+	manager.Configure([]mcp.ServerConfig{{
+		Name: "fake", Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Cwd: dir,
+		// Not all: the model reads each of them.
+		EnabledTools: []string{llamatest.Tool, "noschema", "nullschema", "oddhints", "nullable"},
+	}})
 	w := &llamaAgent{t: t, llm: llama(t, s, change...), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}}
 	w.agent = agent.New(agent.Options{Manager: manager, Log: log})
 	t.Cleanup(w.agent.Close)

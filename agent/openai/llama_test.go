@@ -56,6 +56,25 @@ func TestLlamaStreamsTextAndTellsUsage(t *testing.T) {
 	}
 }
 
+func TestLlamaThinks(t *testing.T) {
+	l := llama(t, llamatest.Start(t, llamatest.Options{}))
+	var reasoning, text []string
+	resp, err := l.Complete(t.Context(), says("THINK"), func(d agent.Delta) {
+		if d.Reasoning != "" {
+			reasoning = append(reasoning, d.Reasoning)
+		}
+		if d.Text != "" {
+			text = append(text, d.Text)
+		}
+	})
+	if err != nil || resp.Reasoning != llamatest.Thought || resp.Text != llamatest.Sentence {
+		t.Fatalf("%+v, %v", resp, err)
+	}
+	if len(reasoning) < 4 || strings.Join(reasoning, "") != resp.Reasoning || strings.Join(text, "") != resp.Text {
+		t.Errorf("deltas %q and %q", reasoning, text)
+	}
+}
+
 // tools are of the shapes that the server's grammar has to take.
 func tools() []agent.ToolSpec {
 	return []agent.ToolSpec{

@@ -15,7 +15,8 @@ const (
 	// Table is a model whose next token depends on the last one alone. Its
 	// template (template.jinja) looks at the last message: a user's with the
 	// word CALL is answered with a call of a tool, one with the word ENDLESS
-	// with words until the context is full, everything else with [Sentence].
+	// with words until the context is full, one with the word THINK with
+	// [Thought] and [Sentence], everything else with [Sentence].
 	Table Model = iota
 	// Gibberish has random weights: its answers are split UTF-8, control
 	// characters and halves of tags, until a limit ends them.
@@ -24,6 +25,9 @@ const (
 
 // Sentence is what [Table] says.
 const Sentence = "A little table knows these words."
+
+// Thought is what [Table] thinks, where it does.
+const Thought = "Hmm let me see"
 
 // Tool is the name of the tool that [Table] prefers where the grammar lets it
 // choose; of a server named "fake" it is the one that begins with z.
@@ -59,6 +63,9 @@ const (
 	say        = "<say>"
 	use        = "<use>"
 	endless    = "<endless>"
+	ponder     = "<ponder>"
+	thinkOpen  = "<think>"
+	thinkClose = "</think>"
 	callOpen   = "<tool_call>"
 	callClose  = "</tool_call>"
 	newline    = "<0x0A>"
@@ -80,6 +87,9 @@ func common() []string {
 		▁the ▁and ▁of ▁to ▁is ▁it ▁in ▁with ▁that ▁file ▁tool ▁server ▁resource ▁not ▁for ▁name ▁line ▁path ▁folder ▁list`)
 }
 
+// thought is what is thought after <ponder>, before the sentence.
+func thought() []string { return []string{"Hmm", "▁let", "▁me", "▁see"} }
+
 func newVocabulary() *vocabulary {
 	v := &vocabulary{ids: map[string]int{}}
 	v.add(kindUnknown, "<unk>")
@@ -87,7 +97,7 @@ func newVocabulary() *vocabulary {
 	for i := range 256 {
 		v.add(kindByte, fmt.Sprintf("<0x%02X>", i))
 	}
-	v.add(kindUser, "<|turn|>", "<|over|>", say, use, endless, callOpen, callClose)
+	v.add(kindUser, "<|turn|>", "<|over|>", say, use, endless, ponder, thinkOpen, thinkClose, callOpen, callClose)
 	for c := '!'; c <= '~'; c++ {
 		v.add(kindNormal, string(c))
 	}
@@ -100,6 +110,7 @@ func newVocabulary() *vocabulary {
 	}
 	v.add(kindNormal, sentence()...)
 	v.add(kindNormal, round()...)
+	v.add(kindNormal, thought()...)
 	for len(v.tokens)%32 != 0 {
 		v.add(kindUnused, fmt.Sprintf("<unused%d>", len(v.tokens)))
 	}
@@ -176,6 +187,7 @@ func (m Model) table(g *gguf, v *vocabulary, layers int) {
 	}
 	chain(append(append([]string{say}, sentence()...), end)...)
 	chain(append(round(), round()[0])...)
+	chain(append(append([]string{ponder, thinkOpen}, thought()...), thinkClose, sentence()[0])...)
 	// What wins where a grammar leaves a choice: ends before beginnings, and
 	// the first letters of a server's tool that was meant (see Tool).
 	preferred := []string{`"`, "}", callClose, end, "{", ":", ",", "z", "f", "m", "1"}
