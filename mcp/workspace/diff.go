@@ -129,11 +129,25 @@ func (s *Server) diff(ctx context.Context, uri, word string) (contents, error) {
 		}
 		b.WriteString(text)
 	}
+	if unsaved := s.unsaved(); word == unstaged && len(unsaved) > 0 {
+		fmt.Fprintf(&b, "[unsaved, so not as the editor has them: %s]\n", strings.Join(unsaved, ", "))
+	}
 	if len(untrusted) > 0 {
 		s.state.wantTrust()
 		fmt.Fprintf(&b, "[not shown, as the folder is not trusted: %s]\n", names(untrusted))
 	}
 	return editorText(uri, b.String(), diffMIME)
+}
+
+// unsaved names the files whose text in the editor differs from what git sees.
+func (s *Server) unsaved() (list []string) {
+	several := len(s.state.roots()) > 1
+	for _, path := range s.state.dirty() {
+		if f, rel, ok := s.state.folderOf(path); ok && f.trusted && s.state.shown(path) {
+			list = append(list, onOneLine(displayName(f, rel, several)))
+		}
+	}
+	return list
 }
 
 func names(folders []*folder) string {

@@ -17,7 +17,7 @@ type folder struct {
 }
 
 // newFolder takes over what old, the same folder of before, knows of the
-// ignore rules. names holds the names in use and gets one more.
+// ignore rules, and keeps its trust. names holds the names in use and gets one more.
 func newFolder(f Folder, names map[string]bool, old *folder) *folder {
 	base := f.Name
 	if base == "" {
@@ -30,7 +30,7 @@ func newFolder(f Folder, names map[string]bool, old *folder) *folder {
 	names[name] = true
 	ignore := newIgnorer(f.Path)
 	if old != nil {
-		ignore = old.ignore
+		ignore, f.Trusted = old.ignore, f.Trusted || old.trusted
 	}
 	return &folder{path: f.Path, given: f.Name, name: name, trusted: f.Trusted, ignore: ignore}
 }

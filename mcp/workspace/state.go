@@ -66,7 +66,8 @@ func NewState() *State {
 
 // SetFolders replaces the folders. A folder that is new is scanned and
 // watched in the background by the server that serves the state. A path that
-// is not absolute, or comes twice, is passed over.
+// is not absolute, or comes twice, is passed over. One that stays, stays
+// trusted.
 func (s *State) SetFolders(list []Folder) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -239,6 +240,19 @@ func (s *State) open() (paths []string, untitled map[int]string) {
 	}
 	slices.Sort(paths)
 	return paths, untitled
+}
+
+// dirty returns the paths of the files with unsaved changes.
+func (s *State) dirty() (paths []string) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for _, d := range s.docs {
+		if d.Path != "" && d.Dirty && !isPrompt(d) {
+			paths = append(paths, d.Path)
+		}
+	}
+	slices.Sort(paths)
+	return paths
 }
 
 // Ignored reports whether a path below a folder is ignored: by a .gitignore
