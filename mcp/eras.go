@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/http"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/client"
@@ -35,12 +37,9 @@ func (e *eras) set(c ServerConfig, w way) {
 	e.ways[eraKey(c)] = w
 }
 
-func eraKey(c ServerConfig) string {
-	if c.Fingerprint != "" {
-		return c.Fingerprint
-	}
-	return c.Name
-}
+// eraKey has the protocol beside the fingerprint, which does not know it: what
+// was found with "auto" must not be tried with "legacy".
+func eraKey(c ServerConfig) string { return cmp.Or(c.Fingerprint, c.Name) + "\x00" + c.Protocol }
 
 // noStartError says that there was nothing to talk to: another era would
 // change nothing.
@@ -55,7 +54,21 @@ func settled(ctx context.Context, err error) bool {
 	unreachable := ok && e.dial
 	_, login := errors.AsType[*loginError](err)
 	_, redirect := errors.AsType[*redirectError](err)
-	return err == nil || noStart || unreachable || login || redirect || ctx.Err() != nil
+	return err == nil || noStart || unreachable || login || redirect || notNow(err) || ctx.Err() != nil
+}
+
+// notNow reports whether err comes from what stands before a server, or asks
+// to wait: it says nothing of how the server speaks.
+func notNow(err error) bool {
+	e, ok := errors.AsType[*statusError](err)
+	if !ok {
+		return false
+	}
+	switch e.status {
+	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return true
+	}
+	return false
 }
 
 // connect starts the server and finds the way to speak to it (CONTRACT §9):
@@ -91,7 +104,9 @@ func (s *session) connect(ctx context.Context) (*connection, error) {
 		c, otherErr := s.dial(ctx, other)
 		switch {
 		case otherErr == nil:
-			s.eras.set(s.cfg, other)
+			if !unwell(err) { // it may speak both, and was out of sorts
+				s.eras.set(s.cfg, other)
+			}
 			return c, nil
 		case ctx.Err() != nil:
 			return nil, otherErr

@@ -98,6 +98,50 @@ func TestWayIsRememberedAndForgotten(t *testing.T) {
 	}
 }
 
+// A server that speaks both ways and failed once to answer initialize is not
+// spoken to as a modern one ever after.
+func TestWayIsNotLearnedFromAnAccident(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	srv.Break(mcptest.Method("initialize"), mcptest.First(1, mcptest.Cut))
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	for range 2 {
+		if i := h.status("fake"); i.Status != StatusReady {
+			t.Errorf("%+v", i)
+		}
+		if _, err := h.Restart("fake"); err != nil {
+			t.Fatal(err)
+		}
+		h.started()
+	}
+	// The second time it refused, which counts.
+	if n := len(srv.Requests(mcptest.Method("initialize"))); n != 2 {
+		t.Errorf("initialize was tried %d times", n)
+	}
+}
+
+// The protocol is not part of the fingerprint.
+func TestWayIsForgottenWithTheProtocol(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	h := newHouse(t, Options{}, fast())
+	cfg := remoteConfig("fake", srv.URL)
+	cfg.Protocol = "auto"
+	h.Configure([]ServerConfig{cfg})
+	h.started()
+	if i := h.status("fake"); i.Status != StatusReady {
+		t.Errorf("%+v", i)
+	}
+	cfg.Protocol = "legacy"
+	h.Configure([]ServerConfig{cfg})
+	h.started()
+	if i := h.status("fake"); i.Status != StatusFailed {
+		t.Errorf("%+v", i)
+	}
+}
+
 func TestRemoteServerThatCannotBeSpokenTo(t *testing.T) {
 	t.Parallel()
 	other := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
@@ -111,6 +155,8 @@ func TestRemoteServerThatCannotBeSpokenTo(t *testing.T) {
 		{"forbidden", mcptest.Status(http.StatusForbidden), []string{"refuses the request (HTTP 403: Forbidden)"}, true},
 		{"not found", mcptest.Status(http.StatusNotFound), []string{"HTTP 404 Not Found"}, false},
 		{"broken", mcptest.Status(http.StatusInternalServerError), []string{"HTTP 500 Internal Server Error"}, false},
+		{"not up yet", mcptest.Status(http.StatusServiceUnavailable), []string{"HTTP 503 Service Unavailable"}, true},
+		{"too often", mcptest.Status(http.StatusTooManyRequests), []string{"HTTP 429 Too Many Requests"}, true},
 		{"a page", mcptest.HTML(), []string{`"text/html"`, "Please log in."}, false},
 		{"accepted and not answered", mcptest.Status(http.StatusAccepted), []string{"without answering it"}, false},
 		{"no message", mcptest.Answer(200, "application/json", `{"hello":1}`), []string{"no answer of MCP", "hello"}, false},
