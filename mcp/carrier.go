@@ -57,6 +57,9 @@ func (s *session) carryRemote(w way) (carrier, error) {
 	if err != nil {
 		return carrier{}, err
 	}
+	if s.dialed != nil {
+		s.http.CloseIdleConnections() // what took the last one may have taken them: each would cost a start
+	}
 	p := newPeer(r, s.log.With("server", s.cfg.Name), s.problem)
 	c := carrier{
 		lost: p.lost, reason: p.reason, words: func() string { return "" },

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func (r *address) do(ctx context.Context, method string, to *url.URL, body []byt
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
-	case req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host:
+	case !equalOrigin(req.URL, first.URL):
 		return &redirectError{"another origin, " + origin(req.URL) + `; if that is the right one, put it into "url"`}
 	case req.Method != first.Method:
 		return &redirectError{"a page, as for a browser"}
@@ -127,6 +128,14 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 		return &redirectError{fmt.Sprintf("its own origin more than %d times", maxRedirects)}
 	}
 	return nil
+}
+
+// equalOrigin compares origins (RFC 6454, 5): a port may be left out.
+func equalOrigin(a, b *url.URL) bool {
+	port := func(u *url.URL) string {
+		return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
 }
 
 // redirectError is a redirect that is not followed.

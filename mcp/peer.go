@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -19,6 +20,7 @@ const (
 	cancelTimeout  = 5 * time.Second        // of a notifications/cancelled
 	replyTimeout   = 30 * time.Second       // of sending an answer to the server
 	farewellGrace  = 500 * time.Millisecond // at the end, for what is still to be said
+	maxLate        = 2                      // requests without an answer in time
 	maxServerAsks  = 64                     // requests of a server under way
 	maxWireMessage = maxFrame               // bytes of one message over HTTP
 )
@@ -45,11 +47,13 @@ type peer struct {
 	doubt  chan struct{} // capacity 1: something broke; is the server still there?
 	heard  chan struct{} // closed when notifications come, or it is known that none will
 	deaf   atomic.Bool   // no notifications come for now
+	late   atomic.Int32  // requests that ran into their deadline since one was answered
 	// Set before the start: told when none come for now, and when they come
 	// again and some may have been missed.
 	unheard, missed func()
 	once            sync.Once
 	asks            chan struct{} // a slot for each request of the server
+	junk, flooded   atomic.Bool   // were told
 
 	mu       sync.Mutex
 	notify   func(mcpgo.JSONRPCNotification)
@@ -158,8 +162,12 @@ func (p *peer) hear(deaf bool) {
 }
 
 // busy reports whether a request waits for its answer: a server may do one
-// thing at a time.
+// thing at a time. One that let maxLate requests run into their deadlines and
+// answers nothing is no longer taken for busy, whatever waits.
 func (p *peer) busy() bool {
+	if p.late.Load() >= maxLate {
+		return false
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.waiting {
@@ -168,6 +176,11 @@ func (p *peer) busy() bool {
 		}
 	}
 	return false
+}
+
+// isLook reports whether a request may be one of look's.
+func isLook(method string) bool {
+	return method == string(mcpgo.MethodPing) || method == string(mcpgo.MethodServerDiscover)
 }
 
 func idKey(id mcpgo.RequestId) string {
@@ -196,6 +209,7 @@ func (p *peer) answered(resp *transport.JSONRPCResponse) {
 	key := idKey(resp.ID)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.late.Store(0)
 	if w := p.waiting[key]; w != nil {
 		delete(p.waiting, key)
 		w.answer <- resp
@@ -222,6 +236,9 @@ func (p *peer) await(ctx context.Context, req transport.JSONRPCRequest, w *waite
 	case p.ctx.Err() != nil:
 		return nil, context.Cause(p.ctx)
 	case ctx.Err() != nil:
+		if _, ok := errors.AsType[*timeoutError](context.Cause(ctx)); ok && !isLook(req.Method) {
+			p.late.Add(1)
+		}
 		if cancels {
 			p.cancelled(req, context.Cause(ctx)) //nolint:contextcheck // the request's has ended
 		}
@@ -257,6 +274,15 @@ func (p *peer) cancelled(req transport.JSONRPCRequest, cause error) {
 			p.log.Debug("notifications/cancelled could not be sent", "err", err)
 		}
 	})
+}
+
+// spill reads the rest of an answer that has nothing to say, so that the
+// connection can be used again. One that does not end, as some servers begin a
+// stream, holds up nothing: end ends it.
+func spill(resp *http.Response, end func()) {
+	timer := time.AfterFunc(drainTime, end)
+	defer timer.Stop()
+	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
 }
 
 // SetNotificationHandler sets who is told of notifications.

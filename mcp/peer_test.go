@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -180,6 +181,66 @@ func TestQuestionsOfTheServerAreCounted(t *testing.T) {
 	}
 }
 
+// The stream of HTTP+SSE may bring a question before it is known who answers.
+func TestQuestionBeforeTheStart(t *testing.T) {
+	t.Parallel()
+	p := newPeer(&address{}, slog.New(slog.DiscardHandler), func(string) {})
+	answered := make(chan string, 1)
+	p.post = func(_ context.Context, message []byte) error {
+		answered <- string(message)
+		return nil
+	}
+	p.take([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
+	if got := <-answered; !strings.Contains(got, `"error"`) {
+		t.Errorf("%s", got)
+	}
+	p.shut(nil)
+}
+
+// A server that talks nonsense without end does not fill the log.
+func TestJunkIsToldOnce(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	p := newPeer(&address{}, slog.New(slog.NewTextHandler(&log, nil)), func(string) {})
+	for range 1000 {
+		p.take([]byte("junk"))
+	}
+	p.shut(nil)
+	if n := strings.Count(log.String(), "junk"); n != 1 {
+		t.Errorf("%d lines", strings.Count(log.String(), "\n"))
+	}
+}
+
+func TestOriginsOfURLs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		a, b string
+		same bool
+	}{
+		{"http://h.example/sse", "http://h.example:80/message", true},
+		{"https://h.example:443/mcp", "https://H.example/mcp/", true},
+		{"http://[::1]:8080/", "http://[::1]:8080/x", true},
+		{"https://h.example/mcp", "https://h.example:80/mcp", false},
+		{"https://h.example/mcp", "http://h.example/mcp", false},
+		{"https://h.example/mcp", "http://h.example:443/mcp", false},
+		{"https://h.example/mcp", "https://h.example.evil/mcp", false},
+		{"https://h.example/mcp", "https://h.example@evil/mcp", false},
+		{"https://h.example/mcp", "https:h.example/mcp", false},
+	} {
+		a, err := url.Parse(c.a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := url.Parse(c.b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if equalOrigin(a, b) != c.same || equalOrigin(b, a) != c.same {
+			t.Errorf("%s and %s: same should be %v", c.a, c.b, c.same)
+		}
+	}
+}
+
 func TestSecretsOfARemoteServer(t *testing.T) {
 	t.Parallel()
 	s := NewSecrets()
@@ -189,7 +250,9 @@ func TestSecretsOfARemoteServer(t *testing.T) {
 			"Authorization": "Bearer of-authorization", "X-Api-Key": "value-of-key", "Cookie": "session=of-a-cookie", "X-Team": "blue-and-green",
 		},
 	})
+	s.learn(ServerConfig{URL: "https://token-of-url@h.example/mcp"})
 	for text, secret := range map[string]bool{
+		"token-of-url":    true,
 		"password-of-url": true, "key-of-the-url": true, "plain-value": false, "of-authorization": true, "value-of-key": true, "session=of-a-cookie": true, "blue-and-green": false,
 	} {
 		if got := s.Redact("x " + text); secret != (got == "x "+Redacted) {

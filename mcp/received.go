@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -12,7 +13,7 @@ import (
 // request that waits for it, a second one to nobody.
 func (p *peer) take(data []byte) {
 	messages, problem := mendFrame(data)
-	if problem != "" {
+	if problem != "" && !p.junk.Swap(true) {
 		p.log.Warn("not an MCP message over HTTP", "text", quoteJunk(data))
 	}
 	for _, m := range messages {
@@ -70,10 +71,17 @@ func (p *peer) asked(req transport.JSONRPCRequest) {
 	p.mu.Lock()
 	handle := p.request
 	p.mu.Unlock()
+	if handle == nil { // the stream of HTTP+SSE is open before mcp-go's client says who answers
+		handle = func(context.Context, transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
+			return nil, errors.New("the conversation has not begun")
+		}
+	}
 	select {
 	case p.asks <- struct{}{}:
 	default:
-		p.log.Warn("requests of an MCP server are dropped: too many at once", "method", clip(req.Method, 100))
+		if !p.flooded.Swap(true) {
+			p.log.Warn("requests of an MCP server are dropped: too many at once", "method", clip(req.Method, 100))
+		}
 		return
 	}
 	started := p.spawn(func() {

@@ -118,8 +118,10 @@ func (s *Secrets) learn(c ServerConfig) {
 	if err != nil {
 		return
 	}
-	if password, ok := u.User.Password(); ok {
+	if password, _ := u.User.Password(); password != "" {
 		s.Add(password)
+	} else {
+		s.Add(u.User.Username()) // a name alone is a token
 	}
 	for name, values := range u.Query() {
 		if IsSecretKey(name) {

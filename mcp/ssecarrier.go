@@ -87,7 +87,7 @@ func (t *sse) meet(endpoint string) error {
 	switch {
 	case err != nil:
 		return errors.New("the server names an endpoint that is no URL")
-	case u.Scheme != t.url.Scheme || u.Host != t.url.Host:
+	case !equalOrigin(u, t.url):
 		return fmt.Errorf("the server names an endpoint at another origin, %s", origin(u))
 	}
 	select {
@@ -152,6 +152,8 @@ func (t *sse) tell(ctx context.Context, body []byte) error {
 			return context.Cause(t.ctx)
 		}
 	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	h := t.protocolHeaders()
 	h.Set("Content-Type", "application/json")
 	resp, err := t.do(ctx, http.MethodPost, t.endpoint, body, h)
@@ -165,10 +167,15 @@ func (t *sse) tell(ctx context.Context, body []byte) error {
 		err := &loginError{resp.StatusCode, ""}
 		t.lose(err)
 		return err
+	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
+		// The stream goes on, as behind a proxy, but nobody is at the other end.
+		err := &statusError{resp.StatusCode, excerpt(resp.Body)}
+		t.lose(err)
+		return err
 	case !success(resp):
 		return &statusError{resp.StatusCode, excerpt(resp.Body)}
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	spill(resp, end)
 	return nil
 }
 

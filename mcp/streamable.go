@@ -116,6 +116,7 @@ func (t *streamable) keepSession(resp *http.Response, method string) error {
 // refused turns an answer that is no success into an error, or, where it is
 // an error of JSON-RPC, into the answer to req. session is what was sent.
 func (t *streamable) refused(resp *http.Response, session string, req *transport.JSONRPCRequest) error {
+	t.late.Store(0) // it answers
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	text := excerpt(strings.NewReader(string(body)))
 	switch resp.StatusCode {
@@ -127,9 +128,14 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 		return &loginError{resp.StatusCode, text}
 	}
 	// Servers made after the TypeScript SDK's examples say 400 where the
-	// protocol has 404.
-	unknown := resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(text), "session")
-	if session != "" && unknown {
+	// protocol has 404. One that names the request may as well be its answer, of
+	// a session that is the tool's matter: a ping tells, which has none.
+	unknown := resp.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(text), "session")
+	switch {
+	case session == "":
+	case unknown && answers(body, req) && req.Method != string(mcpgo.MethodPing):
+		t.suspect()
+	case unknown, resp.StatusCode == http.StatusNotFound:
 		return t.forgotten(resp.StatusCode)
 	}
 	if e := jsonError(body); e != nil && req != nil {
@@ -151,6 +157,12 @@ func jsonError(body []byte) json.RawMessage {
 		return nil
 	}
 	return lenientError(f.Error)
+}
+
+// answers reports whether body is the answer to req, by its id.
+func answers(body []byte, req *transport.JSONRPCRequest) bool {
+	var f frame
+	return req != nil && json.Unmarshal(body, &f) == nil && f.Method == nil && string(f.ID) == idKey(req.ID)
 }
 
 // answerError answers a request in place of the server, which left out its id.
@@ -199,6 +211,8 @@ func (t *streamable) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotifi
 
 // tell posts what has no answer.
 func (t *streamable) tell(ctx context.Context, body []byte) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
 	h := t.protocolHeaders()
 	h.Set("Content-Type", "application/json")
 	h.Set("Accept", acceptBoth)
@@ -211,7 +225,7 @@ func (t *streamable) tell(ctx context.Context, body []byte) error {
 	if !success(resp) {
 		return t.refused(resp, h.Get(transport.HeaderKeySessionID), nil)
 	}
-	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10)
+	spill(resp, end)
 	return nil
 }
 

@@ -3,8 +3,11 @@ package mcp
 import (
 	"context"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,6 +74,121 @@ func TestRemoteServerThatForgetsWithoutSayingSo(t *testing.T) {
 	if got := h.mustCall("fake", "echo", args{"text": "again"}); got != "again" {
 		t.Errorf("%q", got)
 	}
+}
+
+// A server that hangs is not taken for busy because somebody calls it all the
+// time.
+func TestRemoteServerThatHangsIsLostThoughItIsCalled(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	tm := fast()
+	tm.ping, tm.pong = 50*time.Millisecond, 100*time.Millisecond
+	h := newHouse(t, Options{}, tm)
+	c := remoteConfig("fake", srv.URL)
+	c.Timeout = 200 * time.Millisecond
+	h.Configure([]ServerConfig{c})
+	h.started()
+	eventually(t, "prompts", func() bool { return h.status("fake").Prompts != nil })
+	srv.Break(mcptest.Verb(http.MethodPost), mcptest.Hang)
+	stop := make(chan struct{})
+	var callers sync.WaitGroup
+	for i := range 2 { // one waits whenever the other's time is over
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					_, _ = h.call("fake", "never", nil)
+				}
+			}
+		})
+		srv.Await(t, i+1, mcptest.Call("never"))
+	}
+	h.await("fake", EventLost)
+	close(stop)
+	srv.Mend()
+	callers.Wait()
+}
+
+// sinkConn loses what is written to it once epoch went on, as a connection
+// does whose other end is gone after a sleep.
+type sinkConn struct {
+	net.Conn
+	born  int64
+	epoch *atomic.Int64
+}
+
+func (c *sinkConn) Write(b []byte) (int, error) {
+	if c.born != c.epoch.Load() {
+		return len(b), nil
+	}
+	return c.Conn.Write(b)
+}
+
+// Connections that wait for their next use are dead with the one that was found
+// to be, and must not take up the starts of a server that is there.
+func TestRemoteServerBehindDeadConnections(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{JSON: true})
+	var epoch atomic.Int64
+	var dialer net.Dialer
+	transport := &http.Transport{MaxIdleConnsPerHost: 8, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dialer.DialContext(ctx, network, address)
+		return &sinkConn{c, epoch.Load(), &epoch}, err
+	}}
+	tm := fast()
+	tm.ping, tm.pong = 100*time.Millisecond, 200*time.Millisecond
+	h := newHouse(t, Options{HTTP: transport}, tm)
+	c := remoteConfig("fake", srv.URL)
+	c.StartupTimeout = time.Minute
+	h.Configure([]ServerConfig{c})
+	h.started()
+	var calls sync.WaitGroup
+	for range 6 {
+		calls.Go(func() { _, _ = h.call("fake", "sleep", args{"seconds": 0.2}) })
+	}
+	calls.Wait()
+	epoch.Add(1)
+	h.await("fake", EventLost)
+	h.recovered(1)
+}
+
+// The stream of HTTP+SSE may outlive who was at its other end.
+func TestRemoteEndpointThatIsGone(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusNotFound, http.StatusGone} {
+		h, srv := remote(t, mcptest.HTTPOptions{Mode: mcptest.SSE})
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		srv.Break(mcptest.Call("echo"), mcptest.First(1, mcptest.Status(status)))
+		if _, err := h.call("fake", "echo", nil); err == nil {
+			t.Error("answered")
+		}
+		h.await("fake", EventLost)
+		h.recovered(1)
+	}
+}
+
+// An error of a tool that speaks of a session of its own ends nothing; some
+// servers word the loss of ours like that.
+func TestRemoteErrorThatSpeaksOfASession(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{})
+	refusal := mcptest.Answer(400, "application/json", `{"jsonrpc":"2.0","id":{id},"error":{"code":-32602,"message":"no browser session is open"}}`)
+	srv.Break(mcptest.Call("echo"), refusal)
+	if _, err := h.call("fake", "echo", nil); errors.Is(err, errLost) || err == nil || !strings.Contains(err.Error(), "no browser session is open") {
+		t.Errorf("%v", err)
+	}
+	srv.Await(t, 1, mcptest.Method("ping")) // it is looked whether it is ours
+	srv.Mend()
+	h.mustCall("fake", "echo", args{"text": "alive"})
+	if n := len(h.kind("fake", EventLost)); n != 0 {
+		t.Errorf("%+v", h.seen())
+	}
+	srv.Break(mcptest.Any, mcptest.First(3, refusal)) // the call, ping and what may be beside them
+	_, _ = h.call("fake", "echo", nil)
+	h.await("fake", EventLost)
+	h.recovered(1)
 }
 
 func TestRemoteServerIsRestartedUnderUs(t *testing.T) {
