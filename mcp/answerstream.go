@@ -14,7 +14,8 @@ const (
 	// drainTime is how long a stream may go on after its answer, so that the
 	// connection can be used again.
 	drainTime = 250 * time.Millisecond
-	// maxResumes bounds how often a stream is taken up again that brings nothing.
+	// maxResumes bounds how often a stream is taken up again that brings nothing
+	// and ends at once.
 	maxResumes = 5
 
 	acceptBoth   = "application/json, text/event-stream"
@@ -24,14 +25,16 @@ const (
 // stream reads an answer that is a stream. One that ends early is taken up
 // again where the server gave its events ids (2025-11-25, resumability).
 func (t *streamable) stream(ctx context.Context, body io.Reader, req transport.JSONRPCRequest) error {
-	events := newEventStream(body, maxWireMessage)
+	events, closeLast := newEventStream(body, maxWireMessage), func() {}
+	defer func() { closeLast() }()
 	for tries := 0; ; {
+		from, began := events.lastID, time.Now()
 		got, err := t.drain(events)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if got {
-			tries = 0
+		if got || events.lastID != from || time.Since(began) > t.backoff {
+			tries = 0 // a server may let us poll for as long as it works (SEP-1699)
 		}
 		done := t.answeredAlready(req.ID)
 		legacy := !mcpgo.IsModernProtocol(t.protocolHeaders().Get(transport.HeaderKeyProtocolVersion))
@@ -53,8 +56,8 @@ func (t *streamable) stream(ctx context.Context, body io.Reader, req transport.J
 			return err
 		}
 		if next != nil {
-			defer closeBody()
-			events = next
+			closeLast()
+			events, closeLast = next, closeBody
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (t *streamable) listen() {
 }
 
 // follow takes in a stream until it ends, as most do some time; quiet: it
-// brought nothing, and not for long.
+// brought nothing, and not for long, or ended as soon as it had.
 func (t *streamable) follow(resp *http.Response, before *eventStream) (events *eventStream, quiet bool) {
 	began := time.Now()
 	events = newEventStream(resp.Body, maxWireMessage)
@@ -88,7 +88,8 @@ func (t *streamable) follow(resp *http.Response, before *eventStream) (events *e
 		t.unheard()
 		t.suspect()
 	}
-	return events, !got && time.Since(began) < steady
+	open := time.Since(began)
+	return events, open < t.backoff || !got && open < steady
 }
 
 // noStream decides what a GET that failed means: that there is no stream,

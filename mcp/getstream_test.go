@@ -2,11 +2,13 @@ package mcp
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,6 +89,34 @@ func TestServerSaysWhenToComeBack(t *testing.T) {
 	}
 }
 
+// A server that ends each stream after one event is not asked in a circle,
+// even if it says so: a ping and all lists go with each.
+func TestStreamsThatEndAtOnceAreOpenedMoreAndMoreSlowly(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	opened := make(chan time.Time, 100)
+	short := mcptest.Events("retry: 0\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/foo\"}\n\n")
+	srv.Break(mcptest.Verb(http.MethodGet), func(s *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+		select {
+		case opened <- time.Now():
+		default:
+		}
+		short(s, w, r, in)
+	})
+	tm := fast()
+	tm.backoff = 100 * time.Millisecond
+	h := newHouse(t, Options{}, tm)
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	first := <-opened
+	for range 2 {
+		<-opened
+	}
+	if took := (<-opened).Sub(first); took < 300*time.Millisecond { // 100+200+400 ms, half of it by chance
+		t.Errorf("4 streams in %v", took)
+	}
+}
+
 func TestServerWithoutAStreamOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]mcptest.Fault{
@@ -100,7 +130,8 @@ func TestServerWithoutAStreamOfItsOwn(t *testing.T) {
 			h := newHouse(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))}, fast())
 			h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
 			h.started()
-			for range 3 { // each use asks
+			eventually(t, "the first lists", func() bool { return h.status("fake").Prompts != nil }) // a use joins one under way
+			for range 3 {                                                                            // each use asks
 				lists := len(srv.Requests(mcptest.Method("resources/list")))
 				if _, err := h.ListResources(t.Context(), "fake"); err != nil {
 					t.Error(err)
@@ -168,6 +199,21 @@ func TestStreamThatNeverOpens(t *testing.T) {
 	}
 }
 
+// A notification has no answer, but some servers begin a stream.
+func TestStreamInPlaceOfNoAnswer(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []mcptest.HTTPMode{mcptest.Streamable, mcptest.SSE} {
+		srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mode})
+		srv.Break(mcptest.Method("notifications/initialized"), mcptest.HangOpen)
+		h := newHouse(t, Options{}, fast())
+		h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+		within(t, 5*time.Second, "the start", h.started)
+		if got := h.mustCall("fake", "echo", args{"text": "here"}); got != "here" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
 // An id that the server no longer takes must not keep the stream closed.
 func TestLastEventIDThatIsRefused(t *testing.T) {
 	t.Parallel()
@@ -198,6 +244,25 @@ func TestAnswerIsFetchedWhereItsStreamEnded(t *testing.T) {
 			t.Error("answered")
 		}
 	})
+}
+
+// A server that works for long lets us poll, with an event that has an id alone.
+func TestAnswerIsPolledForAsLongAsItTakes(t *testing.T) {
+	t.Parallel()
+	h, srv := remote(t, mcptest.HTTPOptions{Replay: true, Retry: 10 * time.Millisecond, Polling: []string{"tools/call"}})
+	var polls atomic.Int64
+	srv.Break(func(r mcptest.HTTPRequest) bool { return r.Header.Get("Last-Event-ID") != "" },
+		mcptest.First(3*maxResumes, func(_ *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, _ mcptest.HTTPRequest) {
+			stream, _, _ := strings.Cut(r.Header.Get("Last-Event-ID"), "/")
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "id: %s/%s\ndata:\n\n", stream, strings.Repeat("0", int(polls.Add(1))+1))
+		}))
+	if got := h.mustCall("fake", "echo", args{"text": "in the end"}); got != "in the end" {
+		t.Errorf("%q", got)
+	}
+	if n := polls.Load(); n != 3*maxResumes {
+		t.Errorf("polled %d times", n)
+	}
 }
 
 // A server may answer on another stream than that of the request.
