@@ -1,8 +1,10 @@
 package config
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What a folder brings along is read before anybody trusts it.
@@ -58,5 +60,56 @@ func TestProblemsAreBounded(t *testing.T) {
 	w.project(".agentls/config.json", `{"approval": {"deny": [`+strings.Repeat("1,", 10000)+`1]}}`)
 	if n := len(w.load().Problems); n != maxProblems+1 {
 		t.Errorf("%d problems", n)
+	}
+}
+
+// The file is read before initialize is answered, and before anybody trusts it.
+func TestProjectServersAreBounded(t *testing.T) {
+	w := newWorld(t)
+	var b strings.Builder
+	for i := 0; b.Len() < maxFile-200; i++ {
+		fmt.Fprintf(&b, `"%d": {"command": "${UNSET}"}, `, i)
+	}
+	w.project(".mcp.json", `{"mcpServers": {`+b.String()+`"z": {"command": "x"}}}`)
+	w.project(".vscode/mcp.json", `{"servers": {"other": {"command": "x"}}}`)
+	start := time.Now()
+	c := w.load()
+	if took := time.Since(start); took > 10*time.Second { // it took minutes
+		t.Errorf("one line of %d bytes took %v", maxFile, took)
+	}
+	if len(c.Servers) != maxProjectServers {
+		t.Errorf("%d servers", len(c.Servers))
+	}
+	if last := c.Problems[len(c.Problems)-1]; !strings.Contains(last.Message, "a folder may bring 200 servers") && !strings.Contains(last.Message, "more is wrong") {
+		t.Errorf("%q", last)
+	}
+	user := strings.ReplaceAll(b.String()[:20_000], "${UNSET}", "x")
+	w.project(".mcp.json", `{}`)
+	w.user(`{"mcpServers": {` + user[:strings.LastIndex(user, `"`+"}, ")+len(`"}, `)] + `}}`)
+	if c = w.load(); len(c.Servers) <= maxProjectServers {
+		t.Errorf("%d servers of the user's", len(c.Servers))
+	}
+}
+
+// A file costs what it holds for each server that names it, by whatever
+// spelling.
+func TestProjectEnvFilesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	w.project("f", "A=1\n#"+strings.Repeat("x", maxFile/4))
+	var b strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&b, `"s%02d": {"command": "x", "envFile": "%s/f"}, `, i, w.folder+strings.Repeat("/.", i))
+	}
+	w.project(".mcp.json", `{"mcpServers": {`+b.String()+`}}`)
+	c := w.load()
+	for i, s := range c.Servers {
+		if told := strings.Contains(s.Err, "envFile: the env files of this folder's servers are larger than"); told != (i >= 4) || !told && s.Env["A"] != "1" {
+			t.Errorf("server %d: %q, %v", i, s.Err, s.Env)
+		}
+	}
+	files := NewFiles()
+	Load(t.Context(), w.source, Request{Folders: []string{w.folder}, Files: files})
+	if names := files.Names(); len(names) > 6 {
+		t.Errorf("one file is kept by the names %q", names)
 	}
 }

@@ -26,10 +26,21 @@ type loader struct {
 	files    *Files
 	servers  map[string]mcp.ServerConfig
 	faults   map[string]Problem // what is wrong with a provider, by name
+
+	// Of the folder that is read: what it made us take so far.
+	projectServers int
+	projectEnv     int // bytes of env files, once for each server that names one
 }
 
 // maxProblems bounds what one Load tells: a project's file may be all wrong.
 const maxProblems = 200
+
+// What one folder may make us take before anybody trusts it: each server costs
+// memory and a question, and many of them may name one file.
+const (
+	maxProjectServers = 200
+	maxProjectEnv     = maxFile // bytes
+)
 
 func (l *loader) problem(p Problem) {
 	switch n := len(l.config.Problems); {
@@ -102,6 +113,7 @@ func (l *loader) editor(raw json.RawMessage) {
 }
 
 func (l *loader) project(folder string) {
+	l.projectServers, l.projectEnv = 0, 0
 	for _, p := range []struct{ file, key string }{
 		{".agentls/config.json", ""},
 		{".mcp.json", "mcpServers"},

@@ -19,6 +19,12 @@ const reserved = "workspace"
 // mcpServers reads a map of servers, each taken whole by its name.
 func (l *loader) mcpServers(n node, folder string) {
 	for _, m := range n.members() {
+		if n.doc.layer == projectLayer {
+			if l.projectServers++; l.projectServers > maxProjectServers {
+				m.wrongKey("a folder may bring %d servers; this one and those after it are ignored", maxProjectServers)
+				return
+			}
+		}
 		c, ok := l.decodeServer(m, folder)
 		if !ok {
 			continue
@@ -214,7 +220,7 @@ func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 	case x.pending:
 		l.config.Pending = true
 		l.config.Waiting = append(l.config.Waiting, *c)
-	case x.err != "" && !c.Disabled:
+	case x.err != "" && !c.Disabled && m.doc.tells():
 		m.doc.problem(x.fault(m.node))
 	}
 	return !x.pending
@@ -230,10 +236,17 @@ func (l *loader) envFile(x *expander, path, name string, c *mcp.ServerConfig) st
 	if !filepath.IsAbs(name) {
 		name = filepath.Join(c.Folder, name)
 	}
-	text, err := l.files.read(name)
+	if x.doc.layer == projectLayer && l.projectEnv > maxProjectEnv {
+		x.fail(path, "the env files of this folder's servers are larger than %d bytes in all", maxProjectEnv)
+		return ""
+	}
+	text, err := l.files.read(filepath.Clean(name))
 	if err != nil {
 		x.fail(path, "cannot be read: %v", err)
 		return ""
+	}
+	if x.doc.layer == projectLayer {
+		l.projectEnv += len(text)
 	}
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSpace(line)
