@@ -134,6 +134,7 @@ func prepareRestart(s *Server, _ context.Context, arg serverArg, in invocation) 
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
+		s.settings.files.askAnew() // what a run changed may be why
 		info, err := s.o.Manager.Restart(*arg.Server)
 		return info, s.mcpError(ctx, in.command, *arg.Server, err)
 	}, nil

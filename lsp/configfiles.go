@@ -8,12 +8,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
 	"agentls/agent"
 	"agentls/agent/config"
+	"agentls/mcp"
 )
 
 // configFiles follows the configuration's files on disk: a person's edit comes
@@ -34,6 +36,7 @@ type configFiles struct {
 	mu    sync.Mutex
 	names map[string]string // the files in force, by each path that they may be saved under
 	saved map[string]bool   // by the editor since the files were last looked at
+	anew  bool              // what is held is to be asked about once more
 }
 
 // proposal is a change that a person is asked about.
@@ -71,6 +74,14 @@ func (c *configFiles) didSave(path string) {
 	}
 }
 
+// askAnew asks once more about what a person did not apply.
+func (c *configFiles) askAnew() {
+	c.mu.Lock()
+	c.anew = true
+	c.mu.Unlock()
+	c.kick()
+}
+
 // savedFile is didSave, for a document that need not be open.
 func (s *Server) savedFile(params []byte) {
 	if p, err := decodeDocument(params); err == nil { // docs tells what is wrong
@@ -104,8 +115,8 @@ func (c *configFiles) loaded() {
 func (c *configFiles) changed(ctx context.Context) bool {
 	busy, activity := c.t.s.runs.activity()
 	c.mu.Lock()
-	saved := c.saved
-	c.saved = map[string]bool{}
+	saved, anew := c.saved, c.anew
+	c.saved, c.anew = map[string]bool{}, false
 	c.mu.Unlock()
 	now := c.inForce.Look()
 	if !busy {
@@ -125,7 +136,7 @@ func (c *configFiles) changed(ctx context.Context) bool {
 	}
 	if c.held = held; len(held) == 0 {
 		c.withdraw()
-	} else if c.isNews(now) {
+	} else if anew || c.isNews(now) {
 		c.withdraw()
 		c.propose(ctx, now)
 	}
@@ -156,7 +167,11 @@ func (c *configFiles) propose(ctx context.Context, now *config.Files) {
 	c.open = p
 	after := c.inForce.Clone()
 	after.Take(now, p.names...)
-	w := c.question(p.names, config.Diff(c.t.load(ctx, c.inForce.Clone(), true), c.t.load(ctx, after, true)))
+	// Neither runs commands, nor teaches secrets: what a run wrote must not hide
+	// behind what it makes look like one.
+	unknown := c.t.s.o.Config
+	unknown.Secrets = nil
+	w := c.question(p.names, c.t.load(ctx, unknown, c.inForce.Clone(), true), c.t.load(ctx, unknown, after, true))
 	c.asking.Go(func() { // ends with ctx
 		if a, err := c.t.s.asks.settle(ctx, w); err != nil || !yes(a) {
 			return
@@ -182,20 +197,39 @@ func (c *configFiles) accept(p *proposal) bool {
 	return true
 }
 
-func (c *configFiles) question(names []string, d config.Changes) *question {
+// question shows what a change would do. A server of the user's starts without
+// another question, so what it would run is shown whole.
+func (c *configFiles) question(names []string, before, after config.Config) *question {
+	d := config.Diff(before, after)
 	shown := make([]string, len(names))
 	for i, name := range names {
 		shown[i] = c.t.s.shortPath(name)
 	}
+	starts, whole := map[string]mcp.Definition{}, map[string]string{}
+	for _, s := range slices.Concat(after.Servers, after.Waiting) {
+		if !s.Project && (slices.Contains(d.Added, s.Name) || slices.Contains(d.Changed, s.Name)) {
+			starts[s.Name], whole[s.Name] = s.Shown, wholeDefinition(s.Shown, s.Reads)
+		}
+	}
 	arguments, _ := json.Marshal(map[string]any{ // strings always encode
 		"files": names, "serversAdded": orNone(d.Added), "serversRemoved": orNone(d.Removed), "serversChanged": orNone(d.Changed), "settings": orNone(d.Settings),
+		"starts": starts,
 	})
-	return &question{
+	text := "agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + ")."
+	for _, name := range slices.Sorted(maps.Keys(starts)) {
+		text += " " + visible(name) + ": " + whole[name]
+	}
+	w := &question{
 		id: newID(), kind: "trust", arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
 		reason:  "configuration files changed while a run was active; the change is not in force",
-		message: breakLinks("agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + "). Apply the change?"),
+		message: breakLinks(text + " Apply the change?"),
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Apply", decision: agent.DecisionOnce}},
 	}
+	if utf8.RuneCountInString(w.message) > trustLimit {
+		w.message = cleanTo(text, trustLimit/2) + " The change is too long to be shown here: agentls.approvals shows all of it, and saving the file in the editor applies it."
+		w.choices = w.choices[:1]
+	}
+	return w
 }
 
 func orNone(list []string) []string {
@@ -203,14 +237,6 @@ func orNone(list []string) []string {
 		return []string{}
 	}
 	return list
-}
-
-func visibles(words []string) []string {
-	out := make([]string, len(words))
-	for i, word := range words {
-		out[i] = visible(word)
-	}
-	return out
 }
 
 // describe puts changes into words.

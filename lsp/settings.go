@@ -191,13 +191,13 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 
 // read reads all layers, without the commands in them if it must not wait.
 func (t *settings) read(ctx context.Context, noCommands bool) {
-	cfg := t.load(ctx, t.files.inForce, noCommands)
+	cfg := t.load(ctx, t.s.o.Config, t.files.inForce, noCommands)
 	t.s.cfg.Store(&cfg)
 	t.files.loaded()
 }
 
 // load is read for other files than those in force.
-func (t *settings) load(ctx context.Context, files *config.Files, noCommands bool) config.Config {
+func (t *settings) load(ctx context.Context, source config.Source, files *config.Files, noCommands bool) config.Config {
 	t.mu.Lock()
 	request := config.Request{
 		Editor: []json.RawMessage{t.options, t.editor}, NoCommands: noCommands, Files: files,
@@ -207,7 +207,7 @@ func (t *settings) load(ctx context.Context, files *config.Files, noCommands boo
 	for _, f := range t.s.o.State.Folders() {
 		request.Folders = append(request.Folders, f.Path)
 	}
-	return config.Load(ctx, t.s.o.Config, request)
+	return config.Load(ctx, source, request)
 }
 
 // enforce starts and stops servers as the configuration now says.

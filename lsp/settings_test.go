@@ -56,6 +56,15 @@ func TestSettingsOfTheEditor(t *testing.T) {
 	w.await("off")
 	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": nil}}) // unset: the options count again
 	w.await("all")
+	// What is wrong is told, and the rest counts all the same.
+	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": m{"answers": 5, "approval": []int{1}, "notifications": "important"}}})
+	w.await("important")
+	e.Await("problems in the log", func() bool {
+		log := fmt.Sprintf("%s", e.Notifications("window/logMessage"))
+		return strings.Contains(log, "editor settings: answers: must be a text, not a number") && strings.Contains(log, "editor settings: approval: must be an object, not a list")
+	})
+	e.Notify("workspace/didChangeConfiguration", m{"settings": m{"agentls": []int{}}}) // as Lua writes {}
+	w.await("all")
 }
 
 func TestSettingsOfAClientThatCannotBeAsked(t *testing.T) {

@@ -202,13 +202,21 @@ func trustMessage(info mcp.ServerInfo, unasked []string) string {
 	d := info.Definition // of every project server
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
+	b.WriteString(wholeDefinition(*d, info.Reads))
+	if len(unasked) > 0 {
+		b.WriteString(" Your own rules let its tools run unasked: " + strings.Join(visibles(unasked), ", ") + ".")
+	}
+	return breakLinks(b.String())
+}
+
+// wholeDefinition tells all that a server would be started with; reads are the
+// variables that its fields name.
+func wholeDefinition(d mcp.Definition, reads []string) string {
+	var b strings.Builder
 	if d.URL != "" {
-		fmt.Fprintf(&b, "It connects to %s", visible(d.URL))
+		b.WriteString("It connects to " + visible(d.URL))
 	} else {
-		fmt.Fprintf(&b, "It runs: %s", visible(d.Command))
-		for _, arg := range d.Args {
-			b.WriteString(" " + visible(arg))
-		}
+		b.WriteString("It runs: " + strings.Join(visibles(append([]string{d.Command}, d.Args...)), " "))
 	}
 	if d.Cwd != "" {
 		b.WriteString("; in " + visible(d.Cwd))
@@ -218,12 +226,9 @@ func trustMessage(info mcp.ServerInfo, unasked []string) string {
 		b.WriteString("; it sets what is in " + visible(d.EnvFile))
 	}
 	list(&b, "sends the headers", assignments(d.Headers))
-	list(&b, "reads the variables", info.Reads)
+	list(&b, "reads the variables", reads)
 	b.WriteString(".")
-	if len(unasked) > 0 {
-		b.WriteString(" Your own rules let its tools run unasked: " + strings.Join(visibles(unasked), ", ") + ".")
-	}
-	return breakLinks(b.String())
+	return b.String()
 }
 
 // assignments gives name=value in the order of the names.
@@ -244,6 +249,14 @@ func list(b *strings.Builder, what string, names []string) {
 		}
 		b.WriteString(visible(name))
 	}
+}
+
+func visibles(words []string) []string {
+	out := make([]string, len(words))
+	for i, word := range words {
+		out[i] = visible(word)
+	}
+	return out
 }
 
 // visible gives a word as it is when nothing in it can be overlooked, else
