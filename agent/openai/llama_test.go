@@ -201,7 +201,8 @@ func endless(ctx context.Context, t testing.TB, l *LLM) (ended <-chan error) {
 	return done
 }
 
-// freed is ten times what a server needs to see that its client is gone.
+// freed bounds how long a server works on for a client that is gone; it needs
+// a few milliseconds.
 const freed = 2 * time.Second
 
 // TestLlamaCancelFreesTheSlot: a cancel closes the connection, and the server
