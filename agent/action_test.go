@@ -10,7 +10,7 @@ import (
 )
 
 // The action's wording comes first, and nothing of the document or its
-// diagnostics leaves its block or is a mention.
+// diagnostics leaves its block (P16) or is a mention.
 func TestActions(t *testing.T) {
 	for _, action := range agent.Actions() {
 		for _, words := range []string{"", "  \n", "in Go, see @fake:file://doc.md"} {

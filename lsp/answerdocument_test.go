@@ -101,8 +101,8 @@ func TestAnswerDocumentGoesOn(t *testing.T) {
 	}
 }
 
-// How a run ended is written too, and what was said until then; nothing pops
-// up for it.
+// How a run ended is written too, and what was said until then
+// (avante-corp/avante.nvim#2208); nothing pops up for it.
 func TestAnswerDocumentOfARunThatDoesNotComplete(t *testing.T) {
 	for _, c := range []struct {
 		name, want string
@@ -198,8 +198,8 @@ func TestAnswerDocumentThatTakesNoEdit(t *testing.T) {
 	w.Await("fourth answer", func() bool { return strings.Contains(w.Text(lsptest.FileURI(file)), "four") })
 }
 
-// A session's name is whatever a client likes: it stays inside the folder, and
-// its document leads back to it.
+// A session's name is whatever a client likes: it stays inside the folder
+// (veryfront/veryfront-code#2226), and its document leads back to it.
 func TestAnswerDocumentOfAnOddSession(t *testing.T) {
 	for _, session := range []string{"../../evil", "a/b", `a\b`, ".hidden", "CON", "nul.txt", "--> x", "<!-- \"", "é ü", strings.Repeat("x", 128), "a:b", "~"} {
 		t.Run(session, func(t *testing.T) {
@@ -230,7 +230,8 @@ func TestDocumentElsewhereHasNoSessionOfItsOwn(t *testing.T) {
 	}
 }
 
-// Several processes add to one document, and no turn is lost.
+// Several processes add to one document, and no turn is lost
+// (editor-code-assistant/eca#558, charmbracelet/crush#2690).
 func TestAnswerDocumentOfSeveralProcesses(t *testing.T) {
 	dir := t.TempDir()
 	const each = 8

@@ -115,3 +115,57 @@ func TestAnswerThatCannotBeKept(t *testing.T) {
 		t.Errorf("told %q", told)
 	}
 }
+
+// A cancel is answered in time though the document is open in an editor that
+// does not answer, and the next prompt of the session works.
+func TestCancelDoesNotWaitForTheDocument(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Text("one"), agenttest.Step{Text: []string{"partial "}, Block: true})
+	w := newWorld(t, setup{llm: llm})
+	result[agent.Result](t, w.ask("first", obj{"session": "s"}))
+	file := w.answerFile("s")
+	const first = "## You\n\nfirst\n\n## Agent\n\none\n\n## You\n"
+	w.awaitFile(file, first)
+	w.Open(lsptest.FileURI(file), "markdown", first)
+	w.On("workspace/applyEdit", func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent })
+	p := w.ask("second", obj{"session": "s"})
+	w.awaitProgress("partial")
+	start := time.Now()
+	p.Cancel()
+	failure(t, p, -32800)
+	r := result[agent.Result](t, w.ask("third", obj{"session": "s"}))
+	if took := time.Since(start); took > confirmWithin || r.Text != "done" {
+		t.Errorf("%+v after %v", r, took)
+	}
+	w.awaitKept() // in their order, beside what takes no edit
+	raw, err := os.ReadFile(w.answerFile("s-2"))
+	if err != nil || !strings.HasSuffix(string(raw), "## You\n\nsecond\n\n## Agent\n\npartial\n\n*(cancelled)*\n\n## You\n\nthird\n\n## Agent\n\ndone\n\n## You\n") {
+		t.Errorf("%q %v", raw, err)
+	}
+}
+
+// What was said until the connection ended is kept before the process goes.
+func TestEndOfConnectionKeepsWhatWasSaid(t *testing.T) {
+	llm := agenttest.NewScript(t, func(_ int, req agent.Request) agenttest.Step {
+		if last(req) == "hi" {
+			return agenttest.Step{Text: []string{"partial "}, Block: true}
+		}
+		return agenttest.Step{Block: true}
+	})
+	w := newWorld(t, setup{llm: llm})
+	p := w.ask("hi", obj{"session": "s"})
+	silent := w.ask("never said", obj{"session": "t"})
+	llm.Await(2)
+	w.awaitProgress("partial")
+	w.Close()
+	failure(t, p, -32800)
+	failure(t, silent, -32800)
+	if code, err := w.Wait(); code != 0 || err != nil {
+		t.Errorf("Serve: %d %v", code, err)
+	}
+	if raw, err := os.ReadFile(w.answerFile("s")); err != nil || string(raw) != "## You\n\nhi\n\n## Agent\n\npartial\n\n*(cancelled)*\n\n## You\n" {
+		t.Errorf("%q %v", raw, err)
+	}
+	if _, err := os.Stat(w.answerFile("t")); err == nil {
+		t.Error("a document of nothing")
+	}
+}

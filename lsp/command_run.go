@@ -37,7 +37,7 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 		return nil, badf("%s: the action %s needs a document: give {\"document\": {\"uri\": \"…\"}}", in.command, action)
 	}
 	if strings.TrimSpace(deref(arg.Prompt)) == "" && action == "" {
-		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer (a file whose name ends in .agentls.md) and write it there", in.command)
+		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer with agentls.new (or a file whose name ends in .agentls.md) and write it there", in.command)
 	}
 	if err := reactOnly(in.command, arg.Mode); err != nil {
 		return nil, err

@@ -115,7 +115,7 @@ func (e *elicitation) choices() []choice {
 // howToAnswer tells how to answer a question that the client did not show.
 func (w *question) howToAnswer() string {
 	if w.elicit == nil {
-		return fmt.Sprintf(`%s Your editor could not show this question. Answer it by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
+		return fmt.Sprintf(`%s Your editor could not show this question. Answer it by a code action, in any document, or by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
 	}
 	return fmt.Sprintf(`%s. Your editor cannot ask for it. Give it by the command agentls.approve with {"id": %q, "decision": "once", "content": %s}, or name a variable in its place in the file, as ${VAR}.`,
 		w.message, w.id, breakLinks(clean(w.elicit.example())))
