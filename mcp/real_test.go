@@ -102,3 +102,36 @@ func TestRealServerFilesystem(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// editor-code-assistant/eca#298, open-jarvis/OpenJarvis#752, anomalyco/opencode#24414:
+// text on stdout before the first message.
+func TestRealServerWithABanner(t *testing.T) {
+	command, args := mcptest.RealServer(t, "code-runner")
+	h := newHouse(t, Options{}, defaultTiming())
+	h.Configure([]ServerConfig{{Name: "runner", Source: "user", Type: "stdio", Command: command, Args: args}})
+	h.started()
+	if i := h.status("runner"); i.Status != StatusReady || !slices.Contains(h.tools("runner"), "run-code") {
+		t.Fatalf("%+v with %v", i, h.tools("runner"))
+	}
+	if e := h.await("runner", EventProblem); !strings.Contains(e.Text, "running on stdio") {
+		t.Errorf("%+v", e)
+	}
+}
+
+// A small server whose bodies have no type and whose template has a variable.
+func TestRealServerHelloWorld(t *testing.T) {
+	command, args := mcptest.RealServer(t, "hello-world")
+	h := newHouse(t, Options{}, defaultTiming())
+	h.Configure([]ServerConfig{{Name: "hello", Source: "user", Type: "stdio", Command: command, Args: args}})
+	h.started()
+	list, err := h.ListResources(t.Context(), "hello")
+	if err != nil || len(list.Resources) != 1 || len(list.Templates) != 1 || list.Templates[0].URITemplate != "greeting://{name}" {
+		t.Errorf("%+v %v", list, err)
+	}
+	for uri, want := range map[string]string{"hello://world": "Hello, World", "greeting://Ann": "Hello, Ann"} {
+		contents, err := h.Read(t.Context(), "hello", uri)
+		if err != nil || len(contents) != 1 || contents[0].MIMEType != "" || !strings.Contains(contents[0].Text, want) {
+			t.Errorf("%s: %+v %v", uri, contents, err)
+		}
+	}
+}

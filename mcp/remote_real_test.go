@@ -285,3 +285,22 @@ func (h *house) backAfter(r realRemote, restart func()) {
 		h.t.Errorf("%+v", i)
 	}
 }
+
+// anomalyco/opencode#32477, anthropics/claude-code#470, aaif-goose/goose#9100:
+// a call that reports progress may take longer than its timeout.
+func TestRealRemoteProgress(t *testing.T) {
+	t.Parallel()
+	for _, server := range []string{"everything", "sse"} {
+		srv := mcptest.RealHTTP(t, server)
+		h := newHouse(t, Options{}, fast())
+		c := remoteConfig("real", srv.URL)
+		c.Timeout = time.Second
+		h.Configure([]ServerConfig{c})
+		h.started()
+		var steps []Progress
+		_, err := h.CallTool(t.Context(), "real", "trigger-long-running-operation", []byte(`{"duration":2,"steps":5}`), func(p Progress) { steps = append(steps, p) })
+		if err != nil || len(steps) < 4 || steps[0].Total != 5 {
+			t.Errorf("%s: %+v %v", server, steps, err)
+		}
+	}
+}

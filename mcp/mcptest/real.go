@@ -7,12 +7,23 @@ import (
 	"testing"
 )
 
-// RealServer returns how to start a server on stdio that others wrote, "everything" or
-// "filesystem" of @modelcontextprotocol. It fails the test where `make setup`
-// was not run.
+// entries are the scripts of the servers that [RealServer] starts.
+var entries = map[string]string{
+	"everything":  "@modelcontextprotocol/server-everything/dist/index.js",
+	"filesystem":  "@modelcontextprotocol/server-filesystem/dist/index.js",
+	"hello-world": "mcp-hello-world/build/stdio.js",
+	"code-runner": "mcp-server-code-runner/dist/cli.js",
+}
+
+// RealServer returns how to start one of entries on stdio, which others wrote.
+// It fails the test where `make setup` was not run.
 func RealServer(tb testing.TB, name string) (command string, args []string) {
 	tb.Helper()
-	entry := filepath.Join(serversDir(tb), "node_modules", "@modelcontextprotocol", "server-"+name, "dist", "index.js")
+	script, known := entries[name]
+	if !known {
+		tb.Fatalf("there is no server %q", name)
+	}
+	entry := filepath.Join(serversDir(tb), "node_modules", filepath.FromSlash(script))
 	if _, err := os.Stat(entry); err != nil {
 		tb.Fatalf("the server %q is not installed, run `make setup`: %v", name, err)
 	}
