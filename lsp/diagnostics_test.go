@@ -168,6 +168,23 @@ func TestDiagnosticsAreFetchedOneAtATime(t *testing.T) {
 	}
 }
 
+// A client that never answers holds up neither the runs nor the end.
+func TestDiagnosticsOfAHungClient(t *testing.T) {
+	w, c := newTeller(t, setup{llm: agenttest.NewLLM(t)})
+	c.mu.Lock()
+	c.answer = func() (any, error) { return nil, lsptest.ErrSilent }
+	c.mu.Unlock()
+	before := len(c.requests())
+	poll(t, "a request", func() bool {
+		w.Notify("agentls/didChangeDiagnostics", nil)
+		return len(c.requests()) > before
+	})
+	result[agent.Result](t, w.ask("look at @workspace:diagnostics://all", nil))
+	if code := w.Shutdown(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 // What a stock client's code actions show is kept for the version that they
 // were asked in.
 func TestDiagnosticsOfCodeActions(t *testing.T) {

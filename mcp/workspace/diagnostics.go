@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"cmp"
-	"path"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -251,8 +250,8 @@ func (s *State) diagnosticsEntries() []entry {
 	list := []entry{{uri: allDiagnostics, name: "all diagnostics"}}
 	for _, file := range files {
 		if file.f != nil {
-			list = append(list, entry{uri: diagnosticsURI(file.f, file.rel, several), name: "diagnostics of " + path.Clean(file.name)})
+			list = append(list, entry{uri: diagnosticsURI(file.f, file.rel, several), name: "diagnostics of " + file.name})
 		}
 	}
-	return list
+	return sorted(list)
 }

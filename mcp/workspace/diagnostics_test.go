@@ -56,7 +56,11 @@ func TestDiagnosticsComeAndGo(t *testing.T) {
 	if c.quiet() {
 		t.Error("told of what did not change")
 	}
-	for _, uri := range []string{"diagnostics://gen/x.go", "diagnostics://../a", "diagnostics://", "diagnostics://a%00"} {
+	// veryfront-code#2226, openhuman#1898.
+	for _, uri := range []string{
+		"diagnostics://gen/x.go", "diagnostics://../a", "diagnostics://%2e%2e/a", "diagnostics://", "diagnostics://a%00", "diagnostics:///etc/passwd",
+		"diagnostics://.git/config",
+	} {
 		if r, err := c.tryRead(uri); err == nil {
 			t.Errorf("%s is read: %+v", uri, r)
 		}

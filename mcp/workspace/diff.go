@@ -49,7 +49,21 @@ func (s *State) sections() (list []section, untrusted []*folder) {
 			list[i].folders = append(list[i].folders, f)
 		}
 	}
+	// What lies in a trusted folder is trusted with it.
+	untrusted = slices.DeleteFunc(untrusted, func(f *folder) bool {
+		return slices.ContainsFunc(list, func(one section) bool { return one.holds(f) })
+	})
 	return list, untrusted
+}
+
+// holds reports whether a folder is in one of the section's, in the same
+// repository.
+func (one section) holds(f *folder) bool {
+	top, _ := repositoryOf(f.ignore.place().real)
+	return top == one.top && slices.ContainsFunc(one.folders, func(outer *folder) bool {
+		_, ok := within(outer.ignore.place().real, f.ignore.place().real)
+		return ok
+	})
 }
 
 // repositoryOf finds the directory at or above dir that holds a .git.

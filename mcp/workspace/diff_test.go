@@ -129,6 +129,17 @@ func TestDiffOfSeveralFolders(t *testing.T) {
 	if n := strings.Count(got, "+B\n"); n != 1 {
 		t.Errorf("a folder in a folder is shown %d times: %q", n, got)
 	}
+	// Trust holds for what is in a folder, not for what is around it.
+	s := NewState()
+	s.SetFolders([]Folder{{Path: one, Trusted: true}, {Path: at("lib")}})
+	got = serve(t, s).text(unstagedURI)
+	has(t, got, "+A\n", "+OUTSIDE\n")
+	lacks(t, got, "not trusted")
+	s = NewState()
+	s.SetFolders([]Folder{{Path: one}, {Path: at("lib"), Trusted: true}})
+	got = serve(t, s).text(unstagedURI)
+	has(t, got, "+A\n", "not trusted: one]")
+	lacks(t, got, "OUTSIDE")
 	// One that cannot be read costs the others nothing.
 	write(t, two, map[string]string{".git/HEAD": "nonsense\n"})
 	got = c.text(unstagedURI)

@@ -51,6 +51,7 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 		"a.txt": "old\n", "b.bin": "old\n", "c.pro": "old\n", "eq.x": "old\n", "d.diff": "old\n", "info.x": "old\n",
 		".gitattributes": "*.txt filter=evil\n*.bin diff=conv\n*.pro filter=proc\n*.diff diff=cmd\neq.* filter=e=v.il\n",
 	})
+	blob := strings.TrimSpace(gitIn(t, dir, "rev-parse", ":a.txt"))
 	sub := t.TempDir()
 	commit(t, sub, map[string]string{"s.txt": "old\n", ".gitattributes": "* filter=evil\n"})
 	gitIn(t, dir, "submodule", "add", "-q", sub, "sub")
@@ -104,7 +105,13 @@ func TestGitRunsNothingOfTheRepository(t *testing.T) {
 	if after := snapshot(t, filepath.Join(dir, ".git")); !slices.Equal(before, after) {
 		t.Errorf("the repository was written to:\n%q\n%q", before, after)
 	}
-	// A HEAD that is missing is not fetched.
+	// A blob that is missing is not fetched, nor is a HEAD.
+	if err := os.Remove(filepath.Join(dir, ".git", "objects", blob[:2], blob[2:])); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.tryRead(unstagedURI); err == nil || !strings.Contains(err.Error(), blob) {
+		t.Errorf("a blob that is missing: %v", err)
+	}
 	write(t, dir, map[string]string{".git/HEAD": strings.Repeat("1", 40) + "\n"})
 	if _, err := c.tryRead(stagedURI); err == nil {
 		t.Error("a commit that is missing is none")

@@ -157,19 +157,24 @@ func (s *scanner) findTexts() []entry {
 	for n, uri := range untitled {
 		list = append(list, entry{uri: bufferURI(n), name: strings.ToValidUTF8(uri, "\uFFFD")})
 	}
-	return list
+	return sorted(list)
 }
 
-// republish puts what is quick to find to the texts that were listed last.
+// sorted orders entries by URI and drops doubles.
+func sorted(list []entry) []entry {
+	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.uri, b.uri) })
+	return slices.CompactFunc(list, func(a, b entry) bool { return a.uri == b.uri })
+}
+
+// republish puts what is quick to find among the texts that were listed last.
 func (s *scanner) republish() {
-	list := slices.Concat(s.texts, s.state.diagnosticsEntries())
+	at, _ := slices.BinarySearchFunc(s.texts, diagnosticsScheme, func(e entry, uri string) int { return strings.Compare(e.uri, uri) })
+	list := slices.Concat(s.texts[:at], s.state.diagnosticsEntries(), s.texts[at:])
 	repositories, _ := s.state.sections()
 	s.watchGit(repositories)
 	if len(repositories) > 0 && s.git {
-		list = append(list, diffEntries()...)
+		list = append(list, diffEntries()...) // behind file://
 	}
-	slices.SortFunc(list, func(a, b entry) int { return strings.Compare(a.uri, b.uri) })
-	list = slices.CompactFunc(list, func(a, b entry) bool { return a.uri == b.uri })
 
 	folders := make([]*folder, len(s.trees))
 	for i, t := range s.trees {
