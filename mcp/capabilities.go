@@ -6,7 +6,8 @@ import "encoding/json"
 type capabilities struct {
 	tools, resources, prompts, logging bool
 	subscribe                          bool // resources/subscribe, or its entry in subscriptions/listen
-	resourcesChange                    bool // resources/list_changed is sent
+	// Its list_changed are sent.
+	toolsChange, resourcesChange, promptsChange bool
 }
 
 // parseCapabilities reads them from the result of initialize or
@@ -22,13 +23,14 @@ func parseCapabilities(hello json.RawMessage) capabilities {
 		raw := r.Capabilities.v[name]
 		return !missing(raw) && string(raw) != "false"
 	}
-	var res struct {
-		Subscribe   maybe[bool] `json:"subscribe"`
-		ListChanged maybe[bool] `json:"listChanged"`
+	flag := func(capability, name string) bool {
+		var flags map[string]json.RawMessage
+		_ = json.Unmarshal(r.Capabilities.v[capability], &flags)
+		return string(flags[name]) == "true"
 	}
-	_ = json.Unmarshal(r.Capabilities.v["resources"], &res)
 	return capabilities{
 		tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"),
-		subscribe: res.Subscribe.v, resourcesChange: res.ListChanged.v,
+		subscribe: flag("resources", "subscribe"), toolsChange: flag("tools", "listChanged"),
+		resourcesChange: flag("resources", "listChanged"), promptsChange: flag("prompts", "listChanged"),
 	}
 }

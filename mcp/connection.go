@@ -43,7 +43,7 @@ type connection struct {
 	mu     sync.Mutex
 	closed bool
 	wg     sync.WaitGroup // what spawn started
-	ack    chan struct{}  // closed when the server acknowledges the listening; nil: none awaited
+	ack    chan agreed    // capacity 1: what the server acknowledged of the listening; nil: none awaited
 }
 
 // errLost is in the chain of an error that says a connection ended.

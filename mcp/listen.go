@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -78,7 +79,7 @@ func (c *connection) keepListening(ackTimeout, backOff time.Duration, heard chan
 // listening is one subscriptions/listen under way.
 type listening struct {
 	uris   []string // whose updates it asks for
-	ack    <-chan struct{}
+	ack    <-chan agreed
 	ended  chan error
 	cancel context.CancelCauseFunc
 	done   bool // ended was read
@@ -118,8 +119,8 @@ func (c *connection) awaitAck(l *listening, timeout time.Duration) error {
 	timer := time.NewTimer(timeout)
 	defer timer.Stop()
 	select {
-	case <-l.ack:
-		c.acknowledge(l)
+	case is := <-l.ack:
+		c.acknowledge(l, is)
 	case <-timer.C:
 		c.problem("the server did not acknowledge subscriptions/listen: changes may go unnoticed")
 	case err := <-l.ended:
@@ -129,10 +130,10 @@ func (c *connection) awaitAck(l *listening, timeout time.Duration) error {
 }
 
 // acknowledge notes that from now on it counts.
-func (c *connection) acknowledge(l *listening) {
+func (c *connection) acknowledge(l *listening, is agreed) {
 	l.ack = nil
-	c.subs.activate(true, l.uris...)
-	c.deaf.Store(false)
+	c.subs.activate(true, slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(l.uris, uri) })...)
+	c.deaf.Store(!is.lists)
 	if c.renewed.Swap(false) {
 		c.missed()
 	}
@@ -151,8 +152,8 @@ func (l *listening) over(err error) error {
 func (c *connection) follow(l *listening) error {
 	for {
 		select {
-		case <-l.ack: // late
-			c.acknowledge(l)
+		case is := <-l.ack: // late
+			c.acknowledge(l, is)
 		case <-c.listen:
 			return sleep(c.ctx, relistenDelay) // more of them may come
 		case err := <-l.ended:
@@ -161,19 +162,34 @@ func (c *connection) follow(l *listening) error {
 	}
 }
 
-func (c *connection) expectAck() <-chan struct{} {
+// agreed is what of a filter the server acknowledged.
+type agreed struct {
+	lists bool // all of which the server says that they change
+	uris  []string
+}
+
+func (c *connection) expectAck() <-chan agreed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.ack = make(chan struct{})
+	c.ack = make(chan agreed, 1)
 	return c.ack
 }
 
-// acknowledged runs on the read loop.
-func (c *connection) acknowledged() {
+// acknowledged runs on the read loop. A server may take on less than it was
+// asked for (2026-07-28, subscriptions); one that does not say takes on all.
+func (c *connection) acknowledged(fields map[string]any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ack != nil {
-		close(c.ack)
-		c.ack = nil
+	if c.ack == nil {
+		return
 	}
+	is := agreed{lists: true, uris: c.subs.all()}
+	if said, ok := fields["notifications"].(map[string]any); ok {
+		took := func(name string, asked bool) bool { return !asked || said[name] == true }
+		is.lists = took("toolsListChanged", c.caps.toolsChange) && took("promptsListChanged", c.caps.promptsChange) && took("resourcesListChanged", c.caps.resourcesChange)
+		listed, _ := said["resourceSubscriptions"].([]any)
+		is.uris = slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(listed, any(uri)) })
+	}
+	c.ack <- is
+	c.ack = nil
 }

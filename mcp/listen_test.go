@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"fmt"
 	"net/http"
 	"sync"
 	"testing"
@@ -111,5 +112,60 @@ func TestServerWithoutListeningIsAskedAtEachUse(t *testing.T) {
 	}
 	if n := len(srv.Requests(mcptest.Method("subscriptions/listen"))); n != 1 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+// A server may take on less than it is asked for: what it does not tell of is
+// not kept.
+func TestListeningThatIsAcknowledgedInPart(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, established string
+		lists, body       bool
+	}{
+		{"all", `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file://doc1.md"]}`, true, true},
+		{"no updates", `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}`, true, false},
+		{"no lists", `{"resourceSubscriptions":["file://doc1.md"]}`, false, true},
+		{"another's updates", `{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true,"resourceSubscriptions":["file://doc2.md",7]}`, true, false},
+		{"nothing", `{}`, false, false},
+		{"it does not say", `null`, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+			srv.Break(mcptest.Method("subscriptions/listen"), func(_ *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"notifications\":%s,\"_meta\":{\"io.modelcontextprotocol/subscriptionId\":%s}}}\n\n", c.established, in.ID)
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			})
+			h := newHouse(t, Options{}, fast())
+			h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+			h.started()
+			eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+			count := func(method string, use func() error) int {
+				before := len(srv.Requests(mcptest.Method(method)))
+				if err := use(); err != nil {
+					t.Error(err)
+				}
+				return len(srv.Requests(mcptest.Method(method))) - before
+			}
+			read := func() error { _, err := h.Read(t.Context(), "fake", "file://doc1.md"); return err }
+			list := func() error { _, err := h.ListResources(t.Context(), "fake"); return err }
+			_ = read()
+			srv.Await(t, 2, mcptest.Method("subscriptions/listen"), func(r mcptest.HTTPRequest) bool { return r.Status == http.StatusOK })
+			if c.body {
+				eventually(t, "the body is kept", func() bool { return count("resources/read", read) == 0 })
+			} else {
+				for range 10 {
+					if count("resources/read", read) == 0 {
+						t.Fatal("a body is kept that nobody tells of")
+					}
+				}
+			}
+			if n := count("resources/list", list); c.lists != (n == 0) {
+				t.Errorf("the list was asked for %d times", n)
+			}
+		})
 	}
 }

@@ -132,7 +132,7 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 	case string(mcpgo.MethodNotificationProgress):
 		c.progress.deliver(f)
 	case mcpgo.MethodNotificationSubscriptionsAcknowledged:
-		c.acknowledged()
+		c.acknowledged(f)
 	}
 }
 

@@ -21,7 +21,7 @@ func TestParametersAreSentAsHeaders(t *testing.T) {
 		tool("space", `{"type":"string","x-mcp-header":"Re gion"}`),
 	}
 	h, srv := remote(t, o)
-	// modelcontextprotocol: a tool that names headers wrongly is not used, and
+	// 2026-07-28, SEP-2243: a tool that names headers wrongly is not used, and
 	// the others are.
 	names := h.tools("fake")
 	if !slices.Contains(names, "good") || !slices.Contains(names, "echo") || slices.Contains(names, "object") || slices.Contains(names, "space") {
