@@ -6,6 +6,7 @@ local check, equal = harness.check, harness.equal
 local helpers = [[
   menu = {}
   function act(wanted, range)
+    menu = {}
     vim.ui.select = function(items, options, on_choice)
       if options.kind ~= "codeaction" then
         return
@@ -58,7 +59,7 @@ return {
     end,
   },
   {
-    "stock: the editor's own diagnostic of this server, and one given to the menu, can be fixed",
+    "stock: a diagnostic that is given to the menu can be fixed, however odd it is",
     function(world)
       local editor = open_file(world, true)
       editor:lua([[
@@ -127,6 +128,19 @@ return {
       equal(editor:lua([[return menu]]), menu_of_selection, "the menu")
       equal(editor:lua([[return { vim.fn.expand("%:t"), #vim.api.nvim_list_wins() }]]), { "world.txt", 2 })
       editor:wait_idle()
+    end,
+  },
+  {
+    "another source's diagnostic can be fixed: Neovim does not send it with the request, the plugin tells it",
+    function(world)
+      local editor = open_file(world)
+      editor:lua([[
+        vim.diagnostic.set(vim.api.nvim_create_namespace("spell"), 0, {
+          { lnum = 0, col = 4, end_lnum = 0, end_col = 9, message = "odd word", severity = vim.diagnostic.severity.WARN, source = "spell" },
+        })]])
+      editor:wait("the action", [[act("Fix: odd word") return vim.wait(500, function() return #menu > 0 end) and menu[1] == "Fix: odd word"]])
+      editor:wait_answer("## You\n\nFix: odd word\n\n## Agent\n\nHello from the agent%.$")
+      check(vim.json.encode(world:requests()[1]):find("1:5: warning: odd word [spell]", 1, true), "the diagnostic is not in the request")
     end,
   },
   {
