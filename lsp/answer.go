@@ -7,7 +7,9 @@ import (
 
 // escaper makes a model's text fit for a prompt buffer (CONTRACT §6): lines
 // that would be turn headings are escaped, images are not shown, and a fence
-// that is still open is closed. An answer can be written while it grows.
+// that is still open is closed. Lines end in "\n": editors write an edit's line
+// endings as their document has them, and an edit with others in it could not
+// be found again. An answer can be written while it grows.
 type escaper struct {
 	fence  string // the one that is open: its backticks or tildes
 	inLine bool   // the last line has no ending yet
@@ -51,7 +53,9 @@ func (e *escaper) escape(text string) string {
 		} else {
 			b.WriteString(e.line(text[start:end]))
 		}
-		b.WriteString(text[end:lines.pos])
+		if end < lines.pos {
+			b.WriteByte('\n')
+		}
 		e.inLine = (e.inLine || start < end) && end == lines.pos
 	}
 	return b.String()

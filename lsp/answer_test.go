@@ -19,7 +19,7 @@ func TestEscapeAnswerInParts(t *testing.T) {
 		{"image", "![a](http://evil/x) `![b`", `!\[a](http://evil/x) ` + "`!\\[b`"},
 		{"html image", `<img src="x"> <IMG/>`, `\<img src="x"> \<IMG/>`},
 		{"fence", "```go\n## You\n![x]\n```\n## You", "```go\n## You\n![x]\n```\n\\## You"},
-		{"carriage returns", "a\r## You\r\n## Agent\r", "a\r\\## You\r\n\\## Agent\r"},
+		{"carriage returns", "a\r## You\r\n## Agent\r", "a\n\\## You\n\\## Agent\n"},
 		{"open fence", "```\nx", "```\nx\n```"},
 		{"open tildes", "~~~~ md\n```\n~~~\nx", "~~~~ md\n```\n~~~\nx\n~~~~"},
 		{"a longer fence closes", "```\nx\n````", "```\nx\n````"},

@@ -45,6 +45,8 @@ func TestSendWritesTheAnswer(t *testing.T) {
 		{name: "escaped", text: "hi", answer: "a\n## You\n![x](y)\n```\n## Agent", want: "hi\n\n## Agent\n\na\n\\## You\n!\\[x](y)\n```\n## Agent\n```\n\n## You\n"},
 		{name: "an open fence", text: "## You\n\nlook:\n~~~~ go\nx := 1", answer: "a", want: "## You\n\nlook:\n~~~~ go\nx := 1\n~~~~\n\n## Agent\n\na\n\n## You\n"},
 		{name: "CRLF", text: "## You\r\n\r\nhi\r\n", answer: "a\nb", want: "## You\r\n\r\nhi\r\n\r\n## Agent\r\n\r\na\r\nb\r\n\r\n## You\r\n\r\n"},
+		{name: "CRLF in the answer", text: "## You\n\nhi\n", answer: "a\r\nb\rc", want: "## You\n\nhi\n\n## Agent\n\na\nb\nc\n\n## You\n\n"},
+		{name: "CRLF in both", text: "## You\r\n\r\nhi\r\n", answer: "a\r\nb\rc", want: "## You\r\n\r\nhi\r\n\r\n## Agent\r\n\r\na\r\nb\r\nc\r\n\r\n## You\r\n\r\n"},
 		{name: "astral", text: "## You\n\n𝄞 hi 𝄞", answer: "𝄞", want: "## You\n\n𝄞 hi 𝄞\n\n## Agent\n\n𝄞\n\n## You\n"},
 		{name: "unversioned edits", text: "hi", answer: "a", want: "hi\n\n## Agent\n\na\n\n## You\n", init: lsptest.Init{Capabilities: caps}},
 	} {
@@ -64,6 +66,9 @@ func TestSendWritesTheAnswer(t *testing.T) {
 			}
 			if n := len(w.Requests("workspace/applyEdit")); n != 1 {
 				t.Errorf("%d edits", n)
+			}
+			if told := w.messages("window/showMessage"); len(told) > 0 {
+				t.Errorf("told %q", told)
 			}
 		})
 	}

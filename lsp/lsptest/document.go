@@ -144,16 +144,31 @@ func (e *Editor) applyEdit(params json.RawMessage) (any, error) {
 		if stale {
 			return refuse("the document has changed")
 		}
-		if err := e.edit(c.TextDocument.URI, lastFirst(c.Edits)); err != nil {
+		if err := e.edit(c.TextDocument.URI, e.endings(c.TextDocument.URI, lastFirst(c.Edits))); err != nil {
 			return refuse(err.Error())
 		}
 	}
 	for uri, edits := range p.Edit.Changes {
-		if err := e.edit(uri, lastFirst(edits)); err != nil {
+		if err := e.edit(uri, e.endings(uri, lastFirst(edits))); err != nil {
 			return refuse(err.Error())
 		}
 	}
 	return map[string]any{"applied": true}, nil
+}
+
+// endings gives the lines of edits the endings of their document, as VS Code and
+// Neovim do.
+func (e *Editor) endings(uri string, edits []TextEdit) []TextEdit {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ending := "\n"
+	if d := e.docs[uri]; d != nil && strings.Contains(d.text, "\r\n") {
+		ending = "\r\n"
+	}
+	for i := range edits {
+		edits[i].NewText = strings.NewReplacer("\r\n", ending, "\r", ending, "\n", ending).Replace(edits[i].NewText)
+	}
+	return edits
 }
 
 // lastFirst orders the edits of one workspace edit, which all mean the text
