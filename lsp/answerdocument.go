@@ -145,13 +145,15 @@ func escaped(text string) string {
 	return e.escape(strings.TrimSpace(text)) + e.end()
 }
 
-// plainName is a session that can be the name of a file on every system.
+// plainName is a session that can be the name of a file on every system, also
+// where case does not count; reservedName are those that have another meaning.
 var (
-	plainName    = regexp.MustCompile(`^[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}$`)
-	reservedName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
+	plainName    = regexp.MustCompile(`^[a-z0-9_-][a-z0-9._-]{0,99}$`)
+	reservedName = regexp.MustCompile(`^((con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)|session-[0-9a-f]{32}$)`)
 )
 
-// file is the path of a session's nth document, n from 1.
+// file is the path of a session's nth document, n from 1. No other session has
+// it: a plain name holds no +.
 func (a *answers) file(session string, n int) string {
 	name := session
 	if !plainName.MatchString(name) || reservedName.MatchString(name) {
@@ -159,7 +161,7 @@ func (a *answers) file(session string, n int) string {
 		name = "session-" + hex.EncodeToString(sum[:16])
 	}
 	if n > 1 {
-		name += fmt.Sprintf("-%d", n)
+		name += fmt.Sprintf("+%d", n)
 	}
 	return filepath.Join(a.s.o.StateDir, "answers", name+promptExtension)
 }

@@ -176,7 +176,7 @@ func TestAnswerDocumentThatTakesNoEdit(t *testing.T) {
 	w.Open(lsptest.FileURI(file), "markdown", "## You\n\nall is new")
 	w.On("workspace/applyEdit", func(json.RawMessage) (any, error) { return obj{"applied": false}, nil })
 	result[agent.Result](t, w.ask("second", obj{"session": r.Session}))
-	beside := w.answerFile(r.Session + "-2")
+	beside := w.answerFile(r.Session + "+2")
 	header := fmt.Sprintf("<!-- agentls: session %q -->\n\n", r.Session)
 	text := header + "## You\n\nsecond\n\n## Agent\n\ntwo\n\n## You\n"
 	w.awaitFile(beside, text)
@@ -201,7 +201,7 @@ func TestAnswerDocumentThatTakesNoEdit(t *testing.T) {
 // A session's name is whatever a client likes: it stays inside the folder
 // (veryfront/veryfront-code#2226), and its document leads back to it.
 func TestAnswerDocumentOfAnOddSession(t *testing.T) {
-	for _, session := range []string{"../../evil", "a/b", `a\b`, ".hidden", "CON", "nul.txt", "--> x", "<!-- \"", "é ü", strings.Repeat("x", 128), "a:b", "~"} {
+	for _, session := range []string{"../../evil", "a/b", `a\b`, ".hidden", "CON", "nul.txt", "--> x", "<!-- \"", "é ü", strings.Repeat("x", 128), "a:b", "~", "MAIN", "main+2"} {
 		t.Run(session, func(t *testing.T) {
 			w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
 			result[agent.Result](t, w.ask("hi", obj{"session": session}))
@@ -216,6 +216,26 @@ func TestAnswerDocumentOfAnOddSession(t *testing.T) {
 				t.Errorf("session %q", r.Session)
 			}
 		})
+	}
+}
+
+// No two sessions have one document, however many there are of each, and also
+// where files of two cases are one.
+func TestAnswerDocumentsAreOfOneSession(t *testing.T) {
+	a := newAnswers(&Server{})
+	owner := map[string]string{}
+	add := func(session string) {
+		for n := 1; n <= 3; n++ {
+			file := strings.ToLower(a.file(session, n))
+			if of, taken := owner[file]; taken {
+				t.Errorf("%s is the document of %q and of %q", file, of, session)
+			}
+			owner[file] = session
+		}
+	}
+	odd := "a b"
+	for _, session := range []string{"main", "main-2", "main+2", "MAIN", "Main", "main-2-2", odd, strings.TrimSuffix(filepath.Base(a.file(odd, 1)), promptExtension)} {
+		add(session)
 	}
 }
 
