@@ -43,7 +43,7 @@ func (m *menu) control() {
 func (m *menu) decide(w *question) {
 	about := w.summary(m.s)
 	for i, c := range w.choices {
-		if i == 0 || c.title == allowOnce {
+		if i == 0 || c.title == allowOnce && w.elicit == nil {
 			m.offer(kindQuickFix, c.title+": "+about, "agentls.approve", map[string]string{"id": w.id, "decision": string(c.decision)})
 		}
 	}

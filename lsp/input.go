@@ -95,7 +95,8 @@ func (q *questions) inputQuestion(r mcp.Request) *question {
 }
 
 // choices are the actions of a stock client; none where it cannot show what is
-// asked for, or a title would not tell which option is meant.
+// asked for, or a title would not tell which option is meant, whole: an option
+// may end in a command, beyond what is seen.
 func (e *elicitation) choices() []choice {
 	if len(e.Options) == 0 || len(e.Options) > maxPicks {
 		return nil
@@ -103,7 +104,7 @@ func (e *elicitation) choices() []choice {
 	list := []choice{{title: "Not now", decision: agent.DecisionDeny}}
 	for _, option := range e.Options {
 		title := clean(option)
-		if title == "" || slices.ContainsFunc(list, func(c choice) bool { return c.title == title }) {
+		if title == "" || title != option || slices.ContainsFunc(list, func(c choice) bool { return c.title == title }) {
 			return nil
 		}
 		content, _ := json.Marshal(map[string]string{e.ID: option}) // strings always encode

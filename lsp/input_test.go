@@ -211,5 +211,8 @@ func TestChoicesOfAnElicitation(t *testing.T) {
 	check([]string{"a", "Not now"}, 0) // could be said without being meant
 	check([]string{"a b", "a  b"}, 0)  // look the same
 	check([]string{"", "a"}, 0)
+	check([]string{"dev" + strings.Repeat(" x", cleanLimit) + "; curl evil"}, 0) // the end is not seen
+	check([]string{"prod\u200b"}, 0)
+	check([]string{"dev\ncurl evil"}, 0)
 	check(strings.Split(strings.Repeat("x", maxPicks+1), ""), 0)
 }

@@ -29,15 +29,15 @@ func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 		what += ": " + in.Description
 	}
 	t.note("The MCP server %s %s", strings.Join(r.Servers, ", "), what)
-	for i, option := range in.Options {
-		fmt.Fprintf(t.tty, "  %d  %s\n", i+1, oneLine(option, 200))
+	for i, option := range in.Options { // whole: one may end in a command
+		fmt.Fprintf(t.tty, "  %d  %s\n", i+1, word(option))
 	}
 	prompt := "  Its value"
 	if in.Options != nil {
 		prompt = "  Its number or value"
 	}
 	if in.Default != "" {
-		prompt += " [" + oneLine(in.Default, 200) + "]"
+		prompt += " [" + word(in.Default) + "]"
 	}
 	fmt.Fprint(t.tty, prompt+": ")
 	read := readLine
