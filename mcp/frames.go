@@ -237,7 +237,7 @@ var tailID = regexp.MustCompile(`[,{]\s*"id"\s*:\s*"?(\d+)"?\s*(?:,\s*"jsonrpc"\
 // oversized answers in the server's place the request whose response was
 // over max, if head or tail tell which one it was.
 func oversized(head, tail []byte, max int) (out []json.RawMessage, problem string) {
-	problem = fmt.Sprintf("a message of more than %d MiB on stdout was dropped", max>>20)
+	problem = fmt.Sprintf("a message of more than %d MiB was dropped", max>>20)
 	id, request := headID(head)
 	if id == "" && !request {
 		if m := tailID.FindSubmatch(tail); m != nil {
