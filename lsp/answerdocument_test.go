@@ -343,7 +343,7 @@ func TestAnswerDocumentOnDisk(t *testing.T) {
 		{"a draft", "## You\n\nnot sent", "s", "## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n\nnot sent"},
 		{"no heading", "notes\n", "s", "notes\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n\n"},
 		{"an open fence", "## Agent\n\n~~~~\nx", "s", "## Agent\n\n~~~~\nx\n~~~~\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"},
-		{"too long", huge, "s-2", "<!-- agentls: session \"s\" -->\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"},
+		{"too long", huge, "s+2", "<!-- agentls: session \"s\" -->\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, setup{llm: agenttest.NewLLM(t)})

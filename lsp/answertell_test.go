@@ -137,7 +137,7 @@ func TestCancelDoesNotWaitForTheDocument(t *testing.T) {
 		t.Errorf("%+v after %v", r, took)
 	}
 	w.awaitKept() // in their order, beside what takes no edit
-	raw, err := os.ReadFile(w.answerFile("s-2"))
+	raw, err := os.ReadFile(w.answerFile("s+2"))
 	if err != nil || !strings.HasSuffix(string(raw), "## You\n\nsecond\n\n## Agent\n\npartial\n\n*(cancelled)*\n\n## You\n\nthird\n\n## Agent\n\ndone\n\n## You\n") {
 		t.Errorf("%q %v", raw, err)
 	}
