@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -90,6 +91,9 @@ func (t *streamable) resume(ctx context.Context, ended *eventStream) (next *even
 	}
 	resp, err := t.get(ctx, ended.lastID) //nolint:bodyclose // by closeBody
 	if e, ok := errors.AsType[*unreachableError](err); ok && !e.dial {
+		return nil, nil, nil
+	}
+	if e, ok := errors.AsType[*statusError](err); ok && (e.status == http.StatusConflict || notNow(err)) {
 		return nil, nil, nil
 	}
 	if err != nil {

@@ -53,14 +53,17 @@ func (s *session) carryProcess() (carrier, error) {
 
 // carryRemote makes what a connection over HTTP runs on. Nothing is sent yet.
 func (s *session) carryRemote(w way) (carrier, error) {
-	r, err := newAddress(s.cfg, s.http, s.problem)
-	if err != nil {
-		return carrier{}, err
+	if s.address == nil {
+		r, err := newAddress(s.cfg, s.http, s.problem)
+		if err != nil {
+			return carrier{}, err
+		}
+		s.address = r
 	}
 	if s.dialed != nil {
 		s.http.CloseIdleConnections() // what took the last one may have taken them: each would cost a start
 	}
-	p := newPeer(r, s.log.With("server", s.cfg.Name), s.problem)
+	p := newPeer(s.address, s.log.With("server", s.cfg.Name), s.problem)
 	c := carrier{
 		lost: p.lost, reason: p.reason, words: func() string { return "" },
 		room: func(context.Context) error { return nil }, peer: p,

@@ -98,6 +98,27 @@ func TestWayIsRememberedAndForgotten(t *testing.T) {
 	}
 }
 
+// However many ways are tried, and however often.
+func TestRemoteConfigurationIsToldOnce(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	h := newHouse(t, Options{}, fast())
+	cfg := remoteConfig("fake", srv.URL)
+	cfg.Headers = map[string]string{"Accept": "text/plain"}
+	h.Configure([]ServerConfig{cfg})
+	h.started()
+	if _, err := h.Restart("fake"); err != nil {
+		t.Fatal(err)
+	}
+	h.started()
+	h.mustCall("fake", "echo", args{"text": "x"})
+	h.Close()
+	h.await("fake", EventProblem)
+	if told := h.kind("fake", EventProblem); len(told) != 1 {
+		t.Errorf("%+v", told)
+	}
+}
+
 // A server that speaks both ways and failed once to answer initialize is not
 // spoken to as a modern one ever after.
 func TestWayIsNotLearnedFromAnAccident(t *testing.T) {

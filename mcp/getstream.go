@@ -107,8 +107,8 @@ func (t *streamable) noStream(err error, opened bool, last *eventStream) (final 
 		_ = t.forgotten(status)
 	case opened && login:
 		t.lose(err)
-	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
-		return false
+	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
+		return false // 409: the server has not seen yet that the one before ended
 	case status != 0 && last.lastID != "":
 		last.lastID = "" // it may be what the server does not take
 		return false

@@ -246,6 +246,26 @@ func TestAnswerIsFetchedWhereItsStreamEnded(t *testing.T) {
 	})
 }
 
+// The TypeScript SDK says 409 until it sees that the stream before has ended.
+func TestStreamsThatAreTakenForOpen(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusConflict, http.StatusServiceUnavailable} {
+		h, srv := remote(t, mcptest.HTTPOptions{Replay: true, Retry: 10 * time.Millisecond, Polling: []string{"tools/call"}})
+		listenersUp(t, srv)
+		srv.Break(mcptest.Verb(http.MethodGet), mcptest.First(2, mcptest.Status(status)))
+		if got := h.mustCall("fake", "echo", args{"text": "in the end"}); got != "in the end" {
+			t.Errorf("%q", got)
+		}
+		opened := len(srv.Requests(mcptest.Opened))
+		srv.Break(mcptest.Verb(http.MethodGet), mcptest.First(2, mcptest.Status(status)))
+		srv.DropStreams()
+		srv.Await(t, opened+1, mcptest.Opened)
+		listenersUp(t, srv)
+		h.mustCall("fake", "add_tool", nil)
+		h.await("fake", EventTools)
+	}
+}
+
 // A server that works for long lets us poll, with an event that has an id alone.
 func TestAnswerIsPolledForAsLongAsItTakes(t *testing.T) {
 	t.Parallel()

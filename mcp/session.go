@@ -71,6 +71,7 @@ type session struct {
 	fetch chan struct{}           // capacity 1: held while the resources are fetched
 
 	dialed  *connection // the last one; of run's goroutine
+	address *address    // where a remote server is; likewise
 	trusted atomic.Bool // may run, as far as trust goes
 
 	mu         sync.Mutex
