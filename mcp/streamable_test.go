@@ -142,7 +142,8 @@ func TestRemoteCancelIsToldOnce(t *testing.T) {
 			t.Errorf("%q", got)
 		}
 		h.Close()
-		got := cancels(srv)
+		// A list that was being fetched is cancelled by the end.
+		got := slices.DeleteFunc(cancels(srv), func(params string) bool { return strings.Contains(params, errStopped.Error()) })
 		switch {
 		case o.Mode == mcptest.Modern && len(got) != 0, o.Mode != mcptest.Modern && len(got) != 1:
 			t.Fatalf("%v", got)
