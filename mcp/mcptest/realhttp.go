@@ -3,6 +3,7 @@ package mcptest
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -95,14 +96,20 @@ func RealHTTP(tb testing.TB, name string) *RealHTTPServer {
 	return nil
 }
 
+// freePort returns a port that nobody has. It is below those that the system
+// gives to whoever asks for any: another test's server could have it before
+// ours is up, and be taken for ours.
 func freePort(tb testing.TB) string {
 	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
+	for range 100 {
+		port := fmt.Sprint(10_000 + rand.IntN(20_000))
+		if l, err := net.Listen("tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer func() { _ = l.Close() }()
-	return fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
+	tb.Fatal("no port is free")
+	return ""
 }
 
 // start starts the process and waits until it listens; false: it ended.
