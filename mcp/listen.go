@@ -57,6 +57,14 @@ func (c *connection) keepListening(ackTimeout, backOff time.Duration, heard chan
 		}
 		next.stop()
 		open = nil
+		if errors.Is(err, errNothingToHear) {
+			select {
+			case <-c.listen:
+				_ = sleep(c.ctx, relistenDelay)
+			case <-c.ctx.Done():
+			}
+			continue
+		}
 		// What changes until it is open again is not told.
 		c.deaf.Store(true)
 		c.subs.activate(true)
@@ -83,6 +91,7 @@ type listening struct {
 	ended  chan error
 	cancel context.CancelCauseFunc
 	done   bool // ended was read
+	empty  bool // the server took on nothing
 }
 
 // stop ends it and waits for that; nil has nothing to end.
@@ -124,14 +133,18 @@ func (c *connection) awaitAck(l *listening, timeout time.Duration) error {
 	case <-timer.C:
 		c.problem("the server did not acknowledge subscriptions/listen: changes may go unnoticed")
 	case err := <-l.ended:
-		return l.over(err)
+		return c.over(l, err)
 	}
 	return nil
 }
 
+// errNothingToHear says that the server ended what had nothing to tell: only
+// another filter can change that.
+var errNothingToHear = errors.New("the server took on nothing of subscriptions/listen")
+
 // acknowledge notes that from now on it counts.
 func (c *connection) acknowledge(l *listening, is agreed) {
-	l.ack = nil
+	l.ack, l.empty = nil, is.empty
 	c.subs.activate(true, slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(l.uris, uri) })...)
 	c.deaf.Store(!is.lists)
 	if c.renewed.Swap(false) {
@@ -140,10 +153,18 @@ func (c *connection) acknowledge(l *listening, is agreed) {
 }
 
 // over notes the end, which is always an error here.
-func (l *listening) over(err error) error {
+func (c *connection) over(l *listening, err error) error {
 	l.done = true
-	if err == nil {
-		err = errors.New("the server closed subscriptions/listen")
+	select {
+	case is := <-l.ack: // it came with the end
+		c.acknowledge(l, is)
+	default:
+	}
+	switch {
+	case err == nil && l.empty:
+		return errNothingToHear
+	case err == nil:
+		return errors.New("the server closed subscriptions/listen")
 	}
 	return err
 }
@@ -157,7 +178,7 @@ func (c *connection) follow(l *listening) error {
 		case <-c.listen:
 			return sleep(c.ctx, relistenDelay) // more of them may come
 		case err := <-l.ended:
-			return l.over(err)
+			return c.over(l, err)
 		}
 	}
 }
@@ -165,6 +186,7 @@ func (c *connection) follow(l *listening) error {
 // agreed is what of a filter the server acknowledged.
 type agreed struct {
 	lists bool // all of which the server says that they change
+	empty bool
 	uris  []string
 }
 
@@ -189,6 +211,7 @@ func (c *connection) acknowledged(fields map[string]any) {
 		is.lists = took("toolsListChanged", c.caps.toolsChange) && took("promptsListChanged", c.caps.promptsChange) && took("resourcesListChanged", c.caps.resourcesChange)
 		listed, _ := said["resourceSubscriptions"].([]any)
 		is.uris = slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(listed, any(uri)) })
+		is.empty = len(listed) == 0 && said["toolsListChanged"] != true && said["promptsListChanged"] != true && said["resourcesListChanged"] != true
 	}
 	c.ack <- is
 	c.ack = nil

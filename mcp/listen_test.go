@@ -115,6 +115,36 @@ func TestServerWithoutListeningIsAskedAtEachUse(t *testing.T) {
 	}
 }
 
+// mcp-go's server ends a listening at once of which it took on nothing: it is
+// not begun anew, with all lists each time, before there is more to hear.
+func TestListeningWithNothingToHear(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	srv.Break(mcptest.Method("subscriptions/listen"), func(_ *mcptest.HTTPServer, w http.ResponseWriter, _ *http.Request, in mcptest.HTTPRequest) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"notifications\":{}}}\n\n"+
+			"data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"resultType\":\"complete\"}}\n\n", in.ID)
+	})
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	eventually(t, "prompts", func() bool { return h.status("fake").Prompts != nil })
+	listens := func() int { return len(srv.Requests(mcptest.Method("subscriptions/listen"))) }
+	for range 10 { // what would have begun one meanwhile
+		h.mustCall("fake", "sleep", args{"seconds": 0.05})
+	}
+	if n, lists := listens(), len(srv.Requests(mcptest.Method("tools/list"))); n != 1 || lists != 1 {
+		t.Errorf("%d listenings, %d lists", n, lists)
+	}
+	srv.Mend()
+	if _, err := h.Read(t.Context(), "fake", "file://doc1.md"); err != nil {
+		t.Error(err)
+	}
+	eventually(t, "it listens", func() bool { return srv.Listeners() == 1 })
+	h.mustCall("fake", "add_tool", nil)
+	h.await("fake", EventTools)
+}
+
 // A server may take on less than it is asked for: what it does not tell of is
 // not kept.
 func TestListeningThatIsAcknowledgedInPart(t *testing.T) {
