@@ -23,7 +23,8 @@ type embedded interface {
 
 // carryWorkspace starts the embedded server.
 func (s *session) carryWorkspace() (carrier, error) {
-	return carryEmbedded(workspace.NewServer(s.state, childEnv(s.environ, ServerConfig{}), s.log.With("server", workspaceName)), s.log), nil
+	server := workspace.NewServer(s.state, childEnv(s.environ, ServerConfig{}), s.reaper.watch, s.log.With("server", workspaceName))
+	return carryEmbedded(server, s.log), nil
 }
 
 func carryEmbedded(server embedded, log *slog.Logger) carrier {

@@ -1,12 +1,20 @@
 package mcp
 
 import (
+	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
 
+	"agentls/mcp/child"
 	"agentls/mcp/mcptest"
+	"agentls/mcp/workspace"
 )
 
 // Parts that the test binary plays when it is started with one as its
@@ -14,6 +22,7 @@ import (
 const (
 	partHost = "play-host"
 	partReap = "play-reaper"
+	partDiff = "play-diff" // a process that reads the diff of a folder
 )
 
 func playPart() {
@@ -32,6 +41,13 @@ func playPart() {
 		m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
 		m.Configure([]ServerConfig{c})
 		select {} // until it is killed
+	case partDiff:
+		state := workspace.NewState()
+		state.SetFolders([]workspace.Folder{{Path: os.Args[2], Trusted: true}})
+		m := NewManager(Options{State: state, Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
+		_, err := m.Read(context.Background(), workspaceName, "git://diff/unstaged")
+		fmt.Fprintln(os.Stderr, err) // it should hang
+		os.Exit(1)
 	}
 }
 
@@ -52,4 +68,36 @@ func TestKilledProcessLeavesNoChild(t *testing.T) {
 	}
 	_ = host.Wait()
 	gone(t, log)
+}
+
+// A git that hangs, as over a named pipe in a hostile .git, is a child too.
+func TestKilledProcessLeavesNoGit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the stand-in for git is a shell script; its job object ends git there")
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "pid")
+	if err := os.Mkdir(filepath.Join(dir, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte("#!/bin/sh\necho $$ >"+file+"\nexec sleep 1000\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	host := exec.Command(os.Args[0], partDiff, dir)
+	host.Env = append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	eventually(t, "git runs", func() bool {
+		text, _ := os.ReadFile(file) // not there yet
+		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
+		return pid > 0
+	})
+	t.Cleanup(func() { child.KillGroup(pid) })
+	if err := host.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = host.Wait()
+	eventually(t, "git is gone", func() bool { return !alive(pid) })
 }

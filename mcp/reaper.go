@@ -66,6 +66,12 @@ func (r *reaper) remove(g child.Group) {
 	}
 }
 
+// watch is add and remove as a [child.Watch].
+func (r *reaper) watch(g child.Group) (gone func()) {
+	r.add(g)
+	return func() { r.remove(g) }
+}
+
 // close says goodbye and waits for the helper.
 func (r *reaper) close() {
 	if r == nil {

@@ -176,11 +176,11 @@ func (x *expander) command(path, line string) string {
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	run := func(context.Context, *exec.Cmd) error { return cmd.Run() }
+	run := cmd.Run
 	if x.l.source.Alone {
-		run = child.Run
+		run = func() error { return child.Run(ctx, cmd, nil) }
 	}
-	if err := run(ctx, cmd); err != nil {
+	if err := run(); err != nil {
 		why := strings.TrimSpace(stderr.String())
 		if ctx.Err() != nil {
 			why = fmt.Sprintf("no end after %s", commandTimeout)

@@ -33,13 +33,17 @@ func Look(command string, env []string) (string, error) {
 	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
 }
 
+// Watch is told of a group that was started; what it returns is called when the
+// group is gone.
+type Watch func(Group) (gone func())
+
 // outputGrace is how long the output of an ended program may still come.
 const outputGrace = time.Second
 
 // Run starts a program, made by [exec.CommandContext] with ctx, as a group and
 // waits for it. Whatever is left of the group then is killed; when ctx ends all
-// of it is, and the error is ctx's cause.
-func Run(ctx context.Context, cmd *exec.Cmd) error {
+// of it is, and the error is ctx's cause. watch, unless nil, hears of the group.
+func Run(ctx context.Context, cmd *exec.Cmd, watch Watch) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -49,6 +53,9 @@ func Run(ctx context.Context, cmd *exec.Cmd) error {
 		return err
 	}
 	defer g.Release()
+	if watch != nil {
+		defer watch(g)()
+	}
 	stop := context.AfterFunc(ctx, g.Kill)
 	defer stop()
 	err = cmd.Wait()

@@ -55,10 +55,17 @@ func TestRunEndsAllOfTheGroup(t *testing.T) {
 			defer r.Close()
 			defer w.Close()
 			var out bytes.Buffer
+			var watched Group
+			ended := false
 			cmd := exec.CommandContext(ctx, "sh", "-c", c.script)
 			cmd.Stdout, cmd.Stderr = &out, w
 			done := make(chan error, 1)
-			go func() { done <- Run(ctx, cmd) }()
+			go func() {
+				done <- Run(ctx, cmd, func(g Group) func() {
+					watched = g
+					return func() { ended = true }
+				})
+			}()
 			line := make([]byte, 20)
 			n, err := r.Read(line)
 			if err != nil {
@@ -84,6 +91,9 @@ func TestRunEndsAllOfTheGroup(t *testing.T) {
 					t.Fatal("its child lives")
 				}
 			}
+			if watched == 0 || !ended {
+				t.Errorf("the group was watched as %v, and its end: %v", watched, ended)
+			}
 			if !c.cancel && out.String() != "out\n" {
 				t.Errorf("%q", &out)
 			}
@@ -92,7 +102,7 @@ func TestRunEndsAllOfTheGroup(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if err := Run(ctx, exec.CommandContext(ctx, "sh", "-c", "exit 1")); !errors.Is(err, cause) {
+	if err := Run(ctx, exec.CommandContext(ctx, "sh", "-c", "exit 1"), nil); !errors.Is(err, cause) {
 		t.Errorf("started although cancelled: %v", err)
 	}
 }

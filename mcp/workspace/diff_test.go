@@ -27,7 +27,7 @@ func trusted(dirs ...string) *State {
 // serveIn is serve with an environment.
 func serveIn(t testing.TB, s *State, env []string) client {
 	t.Helper()
-	server := NewServer(s, env, slog.New(slog.DiscardHandler))
+	server := NewServer(s, env, nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(server.Close)
 	return client{t, server}
 }

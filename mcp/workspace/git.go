@@ -30,17 +30,18 @@ const (
 // the diff runs on a git directory of our own, which borrows the objects and a
 // copy of the index, and can name nothing.
 type git struct {
-	path string // of the program; "" where there is none
-	env  []string
+	path  string // of the program; "" where there is none
+	env   []string
+	watch child.Watch
 }
 
-func newGit(env []string) git {
+func newGit(env []string, watch child.Watch) git {
 	path, err := child.Look("git", env)
 	if err != nil {
 		path = ""
 	}
 	// An older git does not know GIT_NO_LAZY_FETCH, but fetches by no protocol.
-	return git{path: path, env: append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
+	return git{path: path, watch: watch, env: append(slices.Clip(env), "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none", "LC_ALL=C")}
 }
 
@@ -223,7 +224,7 @@ func (g git) output(ctx context.Context, dir string, env []string, limit int, ar
 	cmd.Dir, cmd.Env = dir, slices.Concat(g.env, env)
 	out, words := &bounded{limit: limit}, &bounded{limit: 2000, drain: true}
 	cmd.Stdout, cmd.Stderr = out, words
-	err := child.Run(ctx, cmd)
+	err := child.Run(ctx, cmd, g.watch)
 	text := out.kept.String()
 	switch {
 	case ctx.Err() != nil:

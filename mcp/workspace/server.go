@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"agentls/mcp/child"
 )
 
 // JSON-RPC and MCP error codes.
@@ -52,8 +54,8 @@ type Server struct {
 }
 
 // NewServer starts to scan and watch the state's folders. Close ends it. env is
-// the environment that git gets.
-func NewServer(state *State, env []string, log *slog.Logger) *Server {
+// the environment that git gets; watch, unless nil, hears of each that is started.
+func NewServer(state *State, env []string, watch child.Watch, log *slog.Logger) *Server {
 	ctx, end := context.WithCancelCause(context.Background())
 	s := &Server{
 		state:    state,
@@ -62,7 +64,7 @@ func NewServer(state *State, env []string, log *slog.Logger) *Server {
 		out:      make(chan Notification),
 		life:     ctx,
 		end:      end,
-		git:      newGit(env),
+		git:      newGit(env, watch),
 
 		gitTimeout: gitTimeout,
 	}

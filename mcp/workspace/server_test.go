@@ -23,7 +23,7 @@ type client struct {
 
 func serve(t testing.TB, s *State) client {
 	t.Helper()
-	server := NewServer(s, os.Environ(), slog.New(slog.DiscardHandler))
+	server := NewServer(s, os.Environ(), nil, slog.New(slog.DiscardHandler))
 	t.Cleanup(server.Close)
 	return client{t, server}
 }
