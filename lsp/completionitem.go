@@ -38,7 +38,7 @@ func (s *Server) mentionEdit(text string, at, cursor int) mentionEdit {
 // list encodes a CompletionList. It is written by hand: protocol's types take
 // several times as long, and completion is what a user waits for at each key.
 func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
-	dst := make([]byte, 0, 64+400*len(candidates))
+	dst := make([]byte, 0, 64+512*len(candidates))
 	dst = append(dst, `{"isIncomplete":`...)
 	dst = strconv.AppendBool(dst, incomplete)
 	dst = append(dst, `,"items":[`...)
