@@ -26,9 +26,13 @@ type probe struct {
 	ask  [][]byte // frames, in turn
 }
 
+// errNothing is a list without items.
+var errNothing = errors.New("nothing is completed")
+
 // newProbe is one that asks for the completion of each beginning of texts, as
-// somebody types them, each in a prompt buffer of its own.
-func (s *server) newProbe(texts ...string) *probe {
+// somebody types them, each in a prompt buffer of its own. It waits until each
+// has an answer: a list that came this moment is not searched yet.
+func (s *server) newProbe(ctx context.Context, texts ...string) (*probe, error) {
 	p := &probe{s: s, came: make(chan int, 1)}
 	for i, text := range texts {
 		uri := fmt.Sprintf("file:///bench/%d.agentls.md", i)
@@ -38,7 +42,20 @@ func (s *server) newProbe(texts ...string) *probe {
 		}
 	}
 	s.take(p.take)
-	return p
+	for range p.ask {
+		err := eventually(ctx, "a completion stays empty", func() (bool, error) {
+			_, err := p.once(ctx)
+			if errors.Is(err, errNothing) {
+				p.n-- // the same again
+				return false, nil
+			}
+			return true, err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
 func (p *probe) add(method, params string) {
@@ -65,7 +82,7 @@ func (p *probe) once(ctx context.Context) (time.Duration, error) {
 	case n := <-p.came:
 		const empty = 200 // the answer of a list without items is shorter
 		if n < empty {
-			return 0, fmt.Errorf("a completion of %d bytes to %s", n, frame)
+			return 0, fmt.Errorf("%w: %d bytes to %s", errNothing, n, frame)
 		}
 		return time.Since(start), nil
 	case <-ctx.Done():
@@ -124,11 +141,14 @@ func echoMain() {
 // againstEcho measures completion at 1,000 resources, and an echo of one of
 // its answers, in turns.
 func (b *bench) againstEcho(ctx context.Context, s *server) (row, error) {
-	const text = "see @doc1"
-	ours := s.newProbe(text)
+	const text = "see @handler"
+	ours, err := s.newProbe(ctx, text)
+	if err != nil {
+		return row{}, err
+	}
 	ours.ask = ours.ask[len(ours.ask)-1:]
 	var reply json.RawMessage
-	err := s.Call(ctx, "textDocument/completion", map[string]any{
+	err = s.Call(ctx, "textDocument/completion", map[string]any{
 		"textDocument": map[string]string{"uri": "file:///bench/0.agentls.md"}, "position": map[string]int{"line": 0, "character": len(text)},
 	}, &reply)
 	if err != nil {
@@ -143,7 +163,10 @@ func (b *bench) againstEcho(ctx context.Context, s *server) (row, error) {
 		return row{}, err
 	}
 	defer func() { _ = echo.Close() }()
-	floor := echo.newProbe(text)
+	floor, err := echo.newProbe(ctx, text)
+	if err != nil {
+		return row{}, err
+	}
 	floor.ask = ours.ask
 	var a, e took
 	for range b.samples(20) { // in turns, so that both meet the same noise

@@ -53,8 +53,8 @@ func (b *bench) world(ctx context.Context, w *size) (rows []row, err error) {
 	defer p.close()
 	u := setup{provider: p, servers: map[string]mcptest.Options{}}
 	each := (w.resources + w.servers - 1) / w.servers
-	for _, name := range names(w.servers) {
-		u.servers[name] = mcptest.Options{Resources: mcptest.Int(each)}
+	for i, name := range names(w.servers) {
+		u.servers[name] = mcptest.Options{Resources: mcptest.Int(each), Tree: uint64(i + 1)}
 	}
 	s, err := b.start(ctx, u)
 	if err != nil {
@@ -75,7 +75,7 @@ func (b *bench) world(ctx context.Context, w *size) (rows []row, err error) {
 		}
 		rows = append(rows, r)
 	}
-	if w.slowest, err = b.slowest(ctx, s, "see @doc", "see @d9md"); err != nil {
+	if w.slowest, err = b.slowest(ctx, s, "see @elif", "see @main", "see @hndlr"); err != nil {
 		return nil, err
 	}
 	if w.resources == hundredThousand {
@@ -91,7 +91,10 @@ func (b *bench) world(ctx context.Context, w *size) (rows []row, err error) {
 // slowest gives the samples of the beginning that takes longest, each measured
 // alone.
 func (b *bench) slowest(ctx context.Context, s *server, texts ...string) (most took, err error) {
-	probe := s.newProbe(texts...)
+	probe, err := s.newProbe(ctx, texts...)
+	if err != nil {
+		return nil, err
+	}
 	for _, frame := range probe.ask {
 		one := *probe
 		one.ask = [][]byte{frame}
@@ -113,9 +116,12 @@ const streams, streamRate = 8, 100
 // large measures completion over 100,000 resources, as somebody types, alone
 // and with runs beside it.
 func (b *bench) large(ctx context.Context, s *server) ([]row, error) {
-	typed := []string{"see @s7:file://doc4321.md", "see @doc77", "see @s12", "see @d49m", "see @file://doc1234"}
+	typed := []string{"see @handler_main", "see @s3:file://pkg7/cac", "see @tokenbuf", "see @hndlr", "see @queue"}
 	n := b.samples(1000)
-	probe := s.newProbe(typed...)
+	probe, err := s.newProbe(ctx, typed...)
+	if err != nil {
+		return nil, err
+	}
 	alone, err := probe.times(ctx, n, 0)
 	if err != nil {
 		return nil, err

@@ -47,7 +47,10 @@ func updates(ctx context.Context, b *bench) ([]row, error) {
 	if err := s.listed(ctx, 10000); err != nil {
 		return nil, err
 	}
-	probe := s.newProbe("see @doc42", "see @s0:file://doc4321.md")
+	probe, err := s.newProbe(ctx, "see @doc42", "see @s0:file://doc4321.md")
+	if err != nil {
+		return nil, err
+	}
 	quiet, err := probe.times(ctx, b.samples(450), apart)
 	if err != nil {
 		return nil, err

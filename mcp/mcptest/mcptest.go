@@ -16,6 +16,7 @@ const variable = "AGENTLS_MCPTEST"
 type Options struct {
 	Log       string // a file for [Log]; empty: none
 	Resources *int   // how many doc<n>.md there are at first, as [Int]; nil: 3
+	Tree      uint64 // not 0: they are named as the files of a source tree that is made from it
 	Scheme    string // of their URIs; "file" if empty
 	Text      string // the body of each; empty: "# Content of <uri> v<changes>"
 	Page      int    // items a page of a list; 0: all

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 type object = map[string]any
@@ -160,8 +162,12 @@ func (f *fake) resources() []any {
 		return object{"uri": f.scheme() + "://" + name, "name": name, "mimeType": "text/markdown", "description": "Document " + name}
 	}
 	var out []any
+	name := func(i int) string { return fmt.Sprintf("doc%d.md", i) }
+	if f.Tree != 0 {
+		name = tree(f.Tree)
+	}
 	for i := range n {
-		out = append(out, item(fmt.Sprintf("doc%d.md", i)))
+		out = append(out, item(name(i)))
 	}
 	for i := range f.late {
 		out = append(out, item(fmt.Sprintf("late%d.md", i)))
@@ -171,6 +177,14 @@ func (f *fake) resources() []any {
 			object{"uri": "odd://size", "name": "odd", "size": "big", "annotations": 4, "title": object{}}, item("doc0.md"))
 	}
 	return out
+}
+
+// tree names files as those of a program, the same for a seed each time.
+func tree(seed uint64) func(i int) string {
+	r := rand.New(rand.NewPCG(seed, 0))
+	words := strings.Fields("agent buffer cache client complete config event handler index main mention model parse queue request resource search server session store stream test token util view worker")
+	word := func() string { return words[r.IntN(len(words))] }
+	return func(i int) string { return fmt.Sprintf("pkg%d/%s/%s_%s%d.go", r.IntN(50), word(), word(), word(), i) }
 }
 
 func (f *fake) templates() []any {
