@@ -215,10 +215,11 @@ func (c *configFiles) question(names []string, before, after config.Config) *que
 		"files": names, "serversAdded": orNone(d.Added), "serversRemoved": orNone(d.Removed), "serversChanged": orNone(d.Changed), "settings": orNone(d.Settings),
 		"starts": starts,
 	})
-	text := "agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + ")."
+	parts := []string{"agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + ")."}
 	for _, name := range slices.Sorted(maps.Keys(starts)) {
-		text += " " + visible(name) + ": " + whole[name]
+		parts = append(parts, visible(name)+": "+whole[name])
 	}
+	text := strings.Join(parts, " ")
 	w := &question{
 		id: newID(), kind: "trust", arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
 		reason:  "configuration files changed while a run was active; the change is not in force",
