@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/mcp/mcptest"
 )
@@ -41,6 +42,18 @@ func (h *house) awaitStatus(server string, want Status) {
 	eventually(h.t, server+" "+string(want), func() bool { return h.status(server).Status == want })
 }
 
+// asked is the next question.
+func (h *house) asked() Request {
+	h.t.Helper()
+	select {
+	case r := <-h.Requests():
+		return r
+	case <-time.After(10 * time.Second):
+		h.t.Fatal("nothing was asked in 10 s")
+		return Request{}
+	}
+}
+
 // given is what the server's environment holds of an input.
 func (h *house) given(server, id string) string {
 	h.t.Helper()
@@ -57,7 +70,7 @@ func TestInputIsAskedForOnceAndOnlyAfterTrust(t *testing.T) {
 	h.TrustFolder(true)
 	h.Configure([]ServerConfig{a, b})
 	for range 2 { // nothing but trust is asked before trust
-		if r := <-h.Requests(); r.Kind != RequestTrust {
+		if r := h.asked(); r.Kind != RequestTrust {
 			t.Fatalf("%+v", r)
 		}
 	}
@@ -66,7 +79,7 @@ func TestInputIsAskedForOnceAndOnlyAfterTrust(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := <-h.Requests()
+	r := h.asked()
 	if r.Kind != RequestInput || r.Input.ID != "team" || r.Input.Default != "blue" {
 		t.Fatalf("%+v", r)
 	}
@@ -108,7 +121,7 @@ func TestAnswersAreRememberedButNoPasswords(t *testing.T) {
 	values := map[string]string{"plain": "p-value", "pick": "two", "hidden": "h-value-secret"}
 	h := inputHouse(t, dir, c)
 	for range list {
-		r := <-h.Requests()
+		r := h.asked()
 		r.Reply(RequestAnswer{Accept: true, Value: values[r.Input.ID]})
 	}
 	h.awaitStatus("a", StatusReady)
@@ -132,7 +145,7 @@ func TestAnswersAreRememberedButNoPasswords(t *testing.T) {
 		h := inputHouse(t, dir, again)
 		var got []string
 		for range want {
-			r := <-h.Requests()
+			r := h.asked()
 			got = append(got, r.Input.ID)
 			r.Reply(RequestAnswer{Accept: true, Value: "changed!"})
 		}
@@ -154,7 +167,7 @@ func TestInputThatIsNotGiven(t *testing.T) {
 	h := inputHouse(t, dir, c)
 	check := func(a RequestAnswer) {
 		t.Helper()
-		(<-h.Requests()).Reply(a)
+		h.asked().Reply(a)
 		h.awaitStatus("a", StatusFailed)
 		if i := h.status("a"); !strings.Contains(i.Error, `the input "pick" was not given; restart the server`) || i.Needs == "" {
 			t.Errorf("%+v", i)
@@ -176,7 +189,7 @@ func TestInputThatIsNotGiven(t *testing.T) {
 	if _, err := h.Restart("a"); err != nil {
 		t.Fatal(err)
 	}
-	(<-h.Requests()).Reply(RequestAnswer{Accept: true, Value: "one"})
+	h.asked().Reply(RequestAnswer{Accept: true, Value: "one"})
 	h.awaitStatus("a", StatusReady)
 	if got := h.given("a", "pick"); got != "one" {
 		t.Errorf("%q", got)
@@ -191,12 +204,12 @@ func TestWrongAnswerCanBeMended(t *testing.T) {
 	good := c.Command
 	c.Command = "${input:plain}"
 	h := inputHouse(t, dir, c)
-	(<-h.Requests()).Reply(RequestAnswer{Accept: true, Value: "/no/such/program"})
+	h.asked().Reply(RequestAnswer{Accept: true, Value: "/no/such/program"})
 	h.awaitStatus("a", StatusFailed)
 	if _, err := h.Restart("a"); err != nil {
 		t.Fatal(err)
 	}
-	r := <-h.Requests()
+	r := h.asked()
 	if r.Input.Default != "/no/such/program" {
 		t.Errorf("offered %q", r.Input.Default)
 	}
@@ -211,7 +224,7 @@ func TestInputQuestionEndsWithItsUse(t *testing.T) {
 			dir := t.TempDir()
 			c := asking(t, dir, "a", mcptest.Options{}, Input{ID: "plain"})
 			h := inputHouse(t, dir, c)
-			r := <-h.Requests()
+			r := h.asked()
 			end(h, c)
 			<-r.Done
 			r.Reply(RequestAnswer{Accept: true, Value: "late"}) // harmless
@@ -223,7 +236,7 @@ func TestInputQuestionEndsWithItsUse(t *testing.T) {
 	check("another definition", func(h *house, c ServerConfig) {
 		c.Inputs = []Input{{ID: "plain", Default: "new"}}
 		h.Configure([]ServerConfig{c})
-		(<-h.Requests()).Reply(RequestAnswer{Accept: true, Value: "x"})
+		h.asked().Reply(RequestAnswer{Accept: true, Value: "x"})
 		h.awaitStatus("a", StatusReady)
 	})
 	check("the manager is closed", func(h *house, _ ServerConfig) { h.Close() })
