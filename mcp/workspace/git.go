@@ -59,12 +59,13 @@ type repository struct {
 // inspect finds the repository of a directory. This is where git refuses one
 // that is another user's.
 func (g git) inspect(ctx context.Context, dir string) (r repository, err error) {
-	out, err := g.output(ctx, dir, nil, maxNames, "rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects", "--show-object-format")
+	out, err := g.output(ctx, dir, nil, maxNames, "rev-parse", "--show-toplevel", "--git-path", "index", "--git-path", "objects",
+		"--show-object-format", "--absolute-git-dir", "--git-common-dir")
 	if err != nil {
 		return r, err
 	}
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if len(lines) != 4 {
+	if len(lines) != 6 {
 		return r, errors.New("git does not say where the repository is")
 	}
 	absolute := func(path string) string {
@@ -89,18 +90,22 @@ func (g git) inspect(ctx context.Context, dir string) (r repository, err error) 
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return r, err
 	}
+	places := gitPlaces{top: r.top, dir: absolute(lines[4]), common: absolute(lines[5]), index: r.index, objects: r.objects}
 	for setting := range strings.SplitSeq(settings, "\x00") {
 		key, value, ok := strings.Cut(setting, "\n")
-		if _, name, found := strings.Cut(key, "."); ok && found && settingValue.MatchString(value) {
+		if key == "core.worktree" {
+			places.linked = value != ""
+		} else if _, name, found := strings.Cut(key, "."); ok && found && settingValue.MatchString(value) {
 			r.core += "\t" + name + " = " + value + "\n"
 		}
 	}
-	return r, nil
+	return r, places.check()
 }
 
 // coreSettings are the settings that say how a file on disk compares to one
-// that was committed. None of them names a program or a path.
-const coreSettings = `^core\.(autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|checkstat|trustctime)$`
+// that was committed. None of them names a program or a path, but for worktree,
+// which is only looked at.
+const coreSettings = `^core\.(worktree|autocrlf|eol|filemode|ignorecase|symlinks|precomposeunicode|checkstat|trustctime)$`
 
 var (
 	settingValue = regexp.MustCompile(`^[A-Za-z0-9]+$`)
@@ -133,9 +138,11 @@ func (r repository) borrow() (env []string, end func(), err error) {
 		return nil, nil, err
 	}
 	// A split index has its other half beside it.
-	halves, _ := filepath.Glob(filepath.Join(filepath.Dir(r.index), "sharedindex.*")) // a bad pattern finds none
-	for _, half := range halves {
-		_ = os.Symlink(half, at(filepath.Base(half))) // git says that it is missing
+	beside, _ := os.ReadDir(filepath.Dir(r.index)) // git says that it is missing
+	for _, half := range beside {
+		if strings.HasPrefix(half.Name(), "sharedindex.") {
+			_ = os.Symlink(filepath.Join(filepath.Dir(r.index), half.Name()), at(half.Name())) // likewise
+		}
 	}
 	return []string{
 		"GIT_DIR=" + dir, "GIT_WORK_TREE=" + r.top, "GIT_INDEX_FILE=" + at("index"), "GIT_OBJECT_DIRECTORY=" + r.objects,

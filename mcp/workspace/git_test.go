@@ -225,7 +225,7 @@ func TestDiffOfUnusualRepositories(t *testing.T) {
 		"a packed repository": {"gc", "-q"}, "version 4": {"update-index", "--index-version", "4"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
+			dir := filepath.Join(t.TempDir(), "[is no pattern")
 			commit(t, dir, map[string]string{"a.txt": "old\n", "d/x": "", "e/y": ""})
 			gitIn(t, dir, args...)
 			c := serve(t, trusted(dir))
@@ -268,6 +268,25 @@ func TestDiffOfUnusualRepositories(t *testing.T) {
 		has(t, got, "+three\n")
 		lacks(t, got, "-one", "warning")
 	})
+	t.Run("a submodule", func(t *testing.T) {
+		sub, top := t.TempDir(), t.TempDir()
+		commit(t, sub, map[string]string{"a.txt": "old\n"})
+		commit(t, top, map[string]string{"x": ""})
+		gitIn(t, top, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", sub, "sub")
+		write(t, top, map[string]string{"sub/a.txt": "new\n"})
+		has(t, serve(t, trusted(filepath.Join(top, "sub"))).text(unstagedURI), "-old\n+new\n")
+	})
+	t.Run("a git directory apart", func(t *testing.T) {
+		dir, apart := t.TempDir(), filepath.Join(t.TempDir(), "apart")
+		gitIn(t, dir, "init", "-q", "--separate-git-dir", apart)
+		commit(t, dir, map[string]string{"a.txt": "old\n"})
+		write(t, dir, map[string]string{"a.txt": "new\n"})
+		if _, err := serve(t, trusted(dir)).tryRead(unstagedURI); err == nil || !strings.Contains(err.Error(), "git config core.worktree") {
+			t.Errorf("%v", err)
+		}
+		gitIn(t, dir, "config", "core.worktree", dir)
+		has(t, serve(t, trusted(dir)).text(unstagedURI), "-old\n+new\n")
+	})
 	t.Run("a work tree elsewhere", func(t *testing.T) {
 		dir, other := t.TempDir(), t.TempDir()
 		commit(t, dir, map[string]string{"a.txt": "old\n"})
@@ -277,6 +296,58 @@ func TestDiffOfUnusualRepositories(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	})
+}
+
+// A .git may lead to another repository of the user's, which nobody meant to
+// show: an archive can hold one, if no clone can.
+func TestDiffShowsNoOtherRepository(t *testing.T) {
+	symlink := func(t *testing.T, to, at string) {
+		t.Helper()
+		if err := errors.Join(os.RemoveAll(at), os.Symlink(to, at)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for name, lead := range map[string]func(t *testing.T, dir, other string){
+		"a file": func(t *testing.T, dir, other string) {
+			write(t, dir, map[string]string{".git": "gitdir: " + other + "\n"})
+		},
+		"a symlink": func(t *testing.T, dir, other string) { symlink(t, other, filepath.Join(dir, ".git")) },
+		"a common directory": func(t *testing.T, dir, other string) {
+			gitIn(t, dir, "init", "-q")
+			write(t, dir, map[string]string{".git/commondir": other + "\n"})
+		},
+		"the index and the objects": func(t *testing.T, dir, other string) {
+			gitIn(t, dir, "init", "-q")
+			symlink(t, filepath.Join(other, "index"), filepath.Join(dir, ".git", "index"))
+			symlink(t, filepath.Join(other, "objects"), filepath.Join(dir, ".git", "objects"))
+		},
+		"the index": func(t *testing.T, dir, other string) {
+			gitIn(t, dir, "init", "-q")
+			symlink(t, filepath.Join(other, "index"), filepath.Join(dir, ".git", "index"))
+		},
+		"the packs": func(t *testing.T, dir, other string) {
+			gitIn(t, dir, "init", "-q")
+			symlink(t, filepath.Join(other, "objects", "pack"), filepath.Join(dir, ".git", "objects", "pack"))
+		},
+		"a git directory that names itself back": func(t *testing.T, dir, other string) {
+			evil := filepath.Join(t.TempDir(), "evil")
+			gitIn(t, dir, "init", "-q", "--separate-git-dir", evil)
+			write(t, evil, map[string]string{"gitdir": filepath.Join(dir, ".git") + "\n", "commondir": other + "\n"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, other := t.TempDir(), t.TempDir()
+			commit(t, other, map[string]string{"plan.txt": "SECRET plan\n"})
+			gitIn(t, other, "gc", "-q")
+			lead(t, dir, filepath.Join(other, ".git"))
+			for _, uri := range []string{unstagedURI, stagedURI} {
+				r, err := serve(t, trusted(dir)).tryRead(uri)
+				if err == nil || !strings.Contains(err.Error(), "outside of") {
+					t.Errorf("%s: %+v, %v", uri, r, err)
+				}
+			}
+		})
+	}
 }
 
 func TestDiffSaysWhatGitRefuses(t *testing.T) {
