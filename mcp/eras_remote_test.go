@@ -177,6 +177,7 @@ func TestRemoteServerThatCannotBeSpokenTo(t *testing.T) {
 		{"not found", mcptest.Status(http.StatusNotFound), []string{"HTTP 404 Not Found"}, false},
 		{"broken", mcptest.Status(http.StatusInternalServerError), []string{"HTTP 500 Internal Server Error"}, false},
 		{"not up yet", mcptest.Status(http.StatusServiceUnavailable), []string{"HTTP 503 Service Unavailable"}, true},
+		{"not up yet, in JSON", mcptest.Answer(503, "application/json", `{"jsonrpc":"2.0","id":{id},"error":{"code":-32000,"message":"I am starting"}}`), []string{"HTTP 503 Service Unavailable: I am starting"}, true},
 		{"too often", mcptest.Status(http.StatusTooManyRequests), []string{"HTTP 429 Too Many Requests"}, true},
 		{"a page", mcptest.HTML(), []string{`"text/html"`, "Please log in."}, false},
 		{"accepted and not answered", mcptest.Status(http.StatusAccepted), []string{"without answering it"}, false},

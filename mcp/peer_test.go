@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"testing"
@@ -208,36 +207,6 @@ func TestJunkIsToldOnce(t *testing.T) {
 	p.shut(nil)
 	if n := strings.Count(log.String(), "junk"); n != 1 {
 		t.Errorf("%d lines", strings.Count(log.String(), "\n"))
-	}
-}
-
-func TestOriginsOfURLs(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{"http://h.example/sse", "http://h.example:80/message", true},
-		{"https://h.example:443/mcp", "https://H.example/mcp/", true},
-		{"http://[::1]:8080/", "http://[::1]:8080/x", true},
-		{"https://h.example/mcp", "https://h.example:80/mcp", false},
-		{"https://h.example/mcp", "http://h.example/mcp", false},
-		{"https://h.example/mcp", "http://h.example:443/mcp", false},
-		{"https://h.example/mcp", "https://h.example.evil/mcp", false},
-		{"https://h.example/mcp", "https://h.example@evil/mcp", false},
-		{"https://h.example/mcp", "https:h.example/mcp", false},
-	} {
-		a, err := url.Parse(c.a)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := url.Parse(c.b)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if equalOrigin(a, b) != c.same || equalOrigin(b, a) != c.same {
-			t.Errorf("%s and %s: same should be %v", c.a, c.b, c.same)
-		}
 	}
 }
 

@@ -117,31 +117,38 @@ func (t *streamable) keepSession(resp *http.Response, method string) error {
 // an error of JSON-RPC, into the answer to req. session is what was sent.
 func (t *streamable) refused(resp *http.Response, session string, req *transport.JSONRPCRequest) error {
 	t.late.Store(0) // it answers
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
-	text := excerpt(strings.NewReader(string(body)))
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
+	switch {        // what needs no body does not wait for one
+	case resp.StatusCode == http.StatusUnauthorized:
 		err := &loginError{resp.StatusCode, ""}
 		t.lose(err)
 		return err
-	case http.StatusForbidden:
+	case resp.StatusCode == http.StatusNotFound && session != "":
+		return t.forgotten(resp.StatusCode)
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	text := excerpt(strings.NewReader(string(body)))
+	if resp.StatusCode == http.StatusForbidden {
 		return &loginError{resp.StatusCode, text}
 	}
 	// Servers made after the TypeScript SDK's examples say 400 where the
 	// protocol has 404. One that names the request may as well be its answer, of
 	// a session that is the tool's matter: a ping tells, which has none.
-	unknown := resp.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(text), "session")
-	switch {
-	case session == "":
-	case unknown && answers(body, req) && req.Method != string(mcpgo.MethodPing):
+	if session != "" && resp.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(text), "session") {
+		if !answers(body, req) || req.Method == string(mcpgo.MethodPing) {
+			return t.forgotten(resp.StatusCode)
+		}
 		t.suspect()
-	case unknown, resp.StatusCode == http.StatusNotFound:
-		return t.forgotten(resp.StatusCode)
 	}
-	if e := jsonError(body); e != nil && req != nil {
+	err := &statusError{resp.StatusCode, text}
+	e := jsonError(body)
+	switch {
+	case e == nil:
+	case notNow(err): // in whatever words: it is no answer
+		err.text = errorMessage(e)
+	case req != nil:
 		return t.answerError(req.ID, e)
 	}
-	return &statusError{resp.StatusCode, text}
+	return err
 }
 
 func (t *streamable) forgotten(status int) error {
@@ -157,6 +164,13 @@ func jsonError(body []byte) json.RawMessage {
 		return nil
 	}
 	return lenientError(f.Error)
+}
+
+// errorMessage returns the message of an error of JSON-RPC.
+func errorMessage(e json.RawMessage) string {
+	var r struct{ Message string }
+	_ = json.Unmarshal(e, &r) // as lenientError made it
+	return excerpt(strings.NewReader(r.Message))
 }
 
 // answers reports whether body is the answer to req, by its id.

@@ -3,11 +3,9 @@ package mcp
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -111,49 +109,6 @@ func TestRemoteServerThatHangsIsLostThoughItIsCalled(t *testing.T) {
 	callers.Wait()
 }
 
-// sinkConn loses what is written to it once epoch went on, as a connection
-// does whose other end is gone after a sleep.
-type sinkConn struct {
-	net.Conn
-	born  int64
-	epoch *atomic.Int64
-}
-
-func (c *sinkConn) Write(b []byte) (int, error) {
-	if c.born != c.epoch.Load() {
-		return len(b), nil
-	}
-	return c.Conn.Write(b)
-}
-
-// Connections that wait for their next use are dead with the one that was found
-// to be, and must not take up the starts of a server that is there.
-func TestRemoteServerBehindDeadConnections(t *testing.T) {
-	t.Parallel()
-	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{JSON: true})
-	var epoch atomic.Int64
-	var dialer net.Dialer
-	transport := &http.Transport{MaxIdleConnsPerHost: 8, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := dialer.DialContext(ctx, network, address)
-		return &sinkConn{c, epoch.Load(), &epoch}, err
-	}}
-	tm := fast()
-	tm.ping, tm.pong = 100*time.Millisecond, 200*time.Millisecond
-	h := newHouse(t, Options{HTTP: transport}, tm)
-	c := remoteConfig("fake", srv.URL)
-	c.StartupTimeout = time.Minute
-	h.Configure([]ServerConfig{c})
-	h.started()
-	var calls sync.WaitGroup
-	for range 6 {
-		calls.Go(func() { _, _ = h.call("fake", "sleep", args{"seconds": 0.2}) })
-	}
-	calls.Wait()
-	epoch.Add(1)
-	h.await("fake", EventLost)
-	h.recovered(1)
-}
-
 // The stream of HTTP+SSE may outlive who was at its other end.
 func TestRemoteEndpointThatIsGone(t *testing.T) {
 	t.Parallel()
@@ -189,6 +144,26 @@ func TestRemoteErrorThatSpeaksOfASession(t *testing.T) {
 	_, _ = h.call("fake", "echo", nil)
 	h.await("fake", EventLost)
 	h.recovered(1)
+}
+
+// What a status says by itself does not wait for a body that does not end.
+func TestRemoteRefusalWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusNotFound, http.StatusUnauthorized} {
+		h, srv := remote(t, mcptest.HTTPOptions{})
+		srv.Break(mcptest.Call("echo"), mcptest.First(1, func(_ *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, _ mcptest.HTTPRequest) {
+			w.WriteHeader(status)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		}))
+		within(t, 5*time.Second, "the call", func() {
+			if _, err := h.call("fake", "echo", nil); err == nil {
+				t.Error("answered")
+			}
+		})
+		h.await("fake", EventLost)
+		h.recovered(1)
+	}
 }
 
 func TestRemoteServerIsRestartedUnderUs(t *testing.T) {
