@@ -228,7 +228,7 @@ func TestRemoteServerThatHangsIsLost(t *testing.T) {
 		tm.ping, tm.pong = 100*time.Millisecond, 300*time.Millisecond
 		h := newHouse(t, Options{}, tm)
 		c := remoteConfig("fake", srv.URL)
-		c.StartupTimeout = time.Second
+		c.StartupTimeout = 5 * time.Second
 		h.Configure([]ServerConfig{c})
 		h.started()
 		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
