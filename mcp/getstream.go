@@ -49,12 +49,13 @@ func (t *streamable) listen() {
 	delay := &backoff.ExponentialBackOff{InitialInterval: t.backoff, Multiplier: 2, MaxInterval: time.Minute}
 	delay.Reset()
 	last := newEventStream(nil, 0) // of the stream before
+	began := time.Now()
 	for opened := false; ; {
 		resp, err := t.get(t.ctx, last.lastID)
 		quiet := true
 		if err == nil {
 			t.hear(false)
-			if opened {
+			if opened || time.Since(began) >= t.backoff { // the lists may be older
 				t.missed()
 			}
 			opened = true
@@ -107,7 +108,7 @@ func (t *streamable) noStream(err error, opened bool, last *eventStream) (final 
 		_ = t.forgotten(status)
 	case opened && login:
 		t.lose(err)
-	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
+	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:
 		return false // 409: the server has not seen yet that the one before ended
 	case status != 0 && last.lastID != "":
 		last.lastID = "" // it may be what the server does not take

@@ -120,7 +120,7 @@ func TestStreamsThatEndAtOnceAreOpenedMoreAndMoreSlowly(t *testing.T) {
 func TestServerWithoutAStreamOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]mcptest.Fault{
-		"405": mcptest.Status(405), "404": mcptest.Status(404), "400": mcptest.Status(400), "a page": mcptest.HTML(), "a redirect": mcptest.Redirect(302, "http://other.invalid/"),
+		"405": mcptest.Status(405), "501": mcptest.Status(501), "404": mcptest.Status(404), "400": mcptest.Status(400), "a page": mcptest.HTML(), "a redirect": mcptest.Redirect(302, "http://other.invalid/"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -352,4 +352,28 @@ func TestStreamWithoutAnEndpoint(t *testing.T) {
 	if e := h.await("old", EventFailed); !strings.Contains(e.Err, "endpoint at another origin, http://other.invalid") {
 		t.Errorf("%+v", e)
 	}
+}
+
+// What changed before a stream that was long in opening is not missed.
+func TestChangesBeforeAStreamThatOpensLate(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	gate := make(chan struct{})
+	proper := mcptest.First(0, mcptest.Hang)
+	srv.Break(mcptest.Verb(http.MethodGet), func(s *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+		select {
+		case <-gate:
+			proper(s, w, r, in)
+		case <-r.Context().Done():
+		}
+	})
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	h.mustCall("fake", "add_tool", nil)
+	if slices.Contains(h.tools("fake"), "late_tool") {
+		t.Fatal("it was told by nobody")
+	}
+	close(gate)
+	eventually(t, "the tools are asked for", func() bool { return slices.Contains(h.tools("fake"), "late_tool") })
 }

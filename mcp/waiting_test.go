@@ -112,18 +112,18 @@ func TestRemoteProgressKeepsACallAlive(t *testing.T) {
 		srv := mcptest.ServeHTTP(t, o)
 		h := newHouse(t, Options{}, fast())
 		c := remoteConfig("fake", srv.URL)
-		c.Timeout = 400 * time.Millisecond
+		c.Timeout = 1500 * time.Millisecond
 		h.Configure([]ServerConfig{c})
 		h.started()
 		var steps int
-		_, err := h.CallTool(t.Context(), "fake", "progress", []byte(`{"steps":8,"every":0.1}`), func(Progress) { steps++ })
+		_, err := h.CallTool(t.Context(), "fake", "progress", []byte(`{"steps":8,"every":0.4}`), func(Progress) { steps++ })
 		if o.JSON && o.Mode != mcptest.Streamable { // there is no stream that could bring it
 			if !errors.Is(err, context.DeadlineExceeded) {
 				t.Errorf("%v", err)
 			}
 			return
 		}
-		if err != nil || steps != 8 {
+		if err != nil || steps < 8 || steps > 9 { // one more follows the result
 			t.Errorf("%d steps, %v", steps, err)
 		}
 	})
