@@ -68,6 +68,9 @@ var errNoRoom = errors.New("there is no room in this document")
 // write adds an exchange to one file.
 func (a *answers) write(ctx context.Context, file string, e exchange) (kept, error) {
 	if d, ok := a.s.docs.get(string(uri.File(file))); ok {
+		if len(d.text) > answerMax {
+			return kept{}, errNoRoom
+		}
 		at, turn := e.place(d.text)
 		p := newPoint(a.s, d, at)
 		if err := p.insert(ctx, turn.text); err != nil {
@@ -84,14 +87,12 @@ func (a *answers) write(ctx context.Context, file string, e exchange) (kept, err
 		return kept{file: file}, err
 	}
 	defer unlock()
-	raw, err := os.ReadFile(file)
+	raw, err := readAnswers(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		raw = []byte(header(file, e.session))
 	case err != nil:
 		return kept{file: file}, err
-	case len(raw) > answerMax:
-		return kept{file: file}, errNoRoom
 	}
 	at, turn := e.place(string(raw))
 	text := turn.text
@@ -100,6 +101,17 @@ func (a *answers) write(ctx context.Context, file string, e exchange) (kept, err
 	}
 	whole := string(raw[:at]) + text + string(raw[at:])
 	return kept{file, turn.answerAt(a.s.docs.position(whole, at+len(text))), false}, agent.ReplaceFile(file, []byte(whole))
+}
+
+// readAnswers reads a document that can be added to.
+func readAnswers(file string) ([]byte, error) {
+	switch info, err := os.Stat(file); {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular() || info.Size() > answerMax:
+		return nil, errNoRoom
+	}
+	return os.ReadFile(file)
 }
 
 // written is an exchange as it stands in a document.

@@ -334,16 +334,28 @@ func FuzzExchange(f *testing.F) {
 	})
 }
 
+// What is no file is not written over, and holds up nothing.
+func TestAnswerDocumentThatIsNoFile(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	if err := os.MkdirAll(w.answerFile("s"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	result[agent.Result](t, w.ask("hi", obj{"session": "s"}))
+	w.awaitFile(w.answerFile("s+2"), "<!-- agentls: session \"s\" -->\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n")
+}
+
 // What is on disk is added to as it is: its line endings stay, and one that
 // got too long is left alone.
 func TestAnswerDocumentOnDisk(t *testing.T) {
 	huge := "## You\n\n" + strings.Repeat("x", answerMax) + "\n"
+	const second = "<!-- agentls: session \"s\" -->\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"
 	for _, c := range []struct{ name, before, file, after string }{
 		{"CRLF", "## You\r\n\r\na\r\n\r\n## Agent\r\n\r\nb\r\n\r\n## You\r\n", "s", "## You\r\n\r\na\r\n\r\n## Agent\r\n\r\nb\r\n\r\n## You\r\n\r\nhi\r\n\r\n## Agent\r\n\r\ndone\r\n\r\n## You\r\n"},
 		{"a draft", "## You\n\nnot sent", "s", "## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n\nnot sent"},
 		{"no heading", "notes\n", "s", "notes\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n\n"},
 		{"an open fence", "## Agent\n\n~~~~\nx", "s", "## Agent\n\n~~~~\nx\n~~~~\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"},
-		{"too long", huge, "s+2", "<!-- agentls: session \"s\" -->\n\n## You\n\nhi\n\n## Agent\n\ndone\n\n## You\n"},
+		{"too long", huge, "s+2", second},
+		{"too long and open", huge, "s+2", second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
@@ -352,6 +364,9 @@ func TestAnswerDocumentOnDisk(t *testing.T) {
 			}
 			if err := os.WriteFile(w.answerFile("s"), []byte(c.before), 0o600); err != nil {
 				t.Fatal(err)
+			}
+			if strings.HasSuffix(c.name, "open") {
+				w.Open(lsptest.FileURI(w.answerFile("s")), "markdown", c.before)
 			}
 			result[agent.Result](t, w.ask("hi", obj{"session": "s"}))
 			w.awaitFile(w.answerFile(c.file), c.after)
