@@ -213,10 +213,10 @@ func trustMessage(info mcp.ServerInfo, unasked []string) string {
 // variables that its fields name.
 func wholeDefinition(d mcp.Definition, reads []string) string {
 	var b strings.Builder
-	if d.URL != "" {
-		b.WriteString("It connects to " + visible(d.URL))
-	} else {
+	if d.Command != "" { // with a URL as well the command would be what counts
 		b.WriteString("It runs: " + strings.Join(visibles(append([]string{d.Command}, d.Args...)), " "))
+	} else {
+		b.WriteString("It connects to " + visible(d.URL))
 	}
 	if d.Cwd != "" {
 		b.WriteString("; in " + visible(d.Cwd))

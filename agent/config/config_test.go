@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -286,6 +287,28 @@ func TestFingerprintChangesWithWhatStarts(t *testing.T) {
 		w.project(".mcp.json", `{"mcpServers": {"s": {`+text+`, "timeoutSeconds": 3}}, "x": 1}`)
 		if server(t, w.load(), "s").Fingerprint != f {
 			t.Errorf("%s: the fingerprint depends on a time-out", text)
+		}
+	}
+}
+
+// The question of trust shows a command or an address: never the one that is
+// not used.
+func TestOnlyWhatStartsIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.project(".mcp.json", `{"mcpServers": {
+		"child":  {"type": "stdio", "command": "evil", "args": ["x"], "url": "https://good.example/mcp", "headers": {"A": "b"}},
+		"remote": {"type": "http", "command": "evil", "args": ["x"], "env": {"C": "d"}, "cwd": "/", "url": "https://good.example/mcp"}
+	}}`)
+	c := w.load()
+	problems(t, c, "child.url", "child.headers", "remote.command", "remote.args")
+	for _, s := range c.Servers {
+		want := mcp.Definition{Command: "evil", Args: []string{"x"}}
+		if s.Name == "remote" {
+			want = mcp.Definition{URL: "https://good.example/mcp"}
+		}
+		if !reflect.DeepEqual(s.Shown, want) || s.Command != want.Command || s.URL != want.URL {
+			t.Errorf("%s is shown as %+v and is %q %q", s.Name, s.Shown, s.Command, s.URL)
 		}
 	}
 }

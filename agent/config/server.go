@@ -112,10 +112,33 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 		return c, false
 	}
 	c.Type = r.Type
+	r.onlyWhatCounts(m)
 	c.Shown = mcp.Definition{Command: r.Command, Args: r.Args, Cwd: r.Cwd, Env: r.Env, EnvFile: r.EnvFile, URL: r.URL, Headers: r.Headers}
 	ready := l.expandServer(m, &r, &c)
 	c.Fingerprint = r.fingerprint()
 	return c, ready
+}
+
+// onlyWhatCounts drops the fields of the other kind of server: the question of
+// trust is to show what starts, and nothing beside it.
+func (r *raw) onlyWhatCounts(m member) {
+	var dropped []string
+	if r.Type == "stdio" {
+		if r.URL != "" || len(r.Headers) > 0 {
+			dropped = []string{"url", "headers"}
+		}
+		r.URL, r.Headers = "", nil
+	} else {
+		if r.Command != "" || len(r.Args) > 0 {
+			dropped = []string{"command", "args"}
+		}
+		r.Command, r.Args, r.Cwd, r.Env, r.EnvFile = "", nil, "", nil, ""
+	}
+	for _, f := range m.members() {
+		if slices.Contains(dropped, f.key) {
+			f.wrongKey("passed over: the type of this server is %q", r.Type)
+		}
+	}
 }
 
 // serverField reads one field; false for one that we do not know.

@@ -129,11 +129,19 @@ func (s *shell) list() error {
 	for _, i := range all {
 		what := i.Error
 		if what == "" && i.Status == mcp.StatusUntrusted {
-			what = words(append([]string{i.Command}, i.Args...)) + i.URL
+			what = words(startWords(i.Command, i.Args, i.URL))
 		}
 		rows = append(rows, []string{i.Name, string(i.Status), count(i.Tools), count(i.Resources), count(i.Prompts), i.Source, what})
 	}
 	return s.print(all, rows)
+}
+
+// startWords is what a server is started with: a command line, or an address.
+func startWords(command string, args []string, url string) []string {
+	if command == "" {
+		return []string{url}
+	}
+	return append([]string{command}, args...)
 }
 
 func count(n *int) string {
@@ -254,11 +262,7 @@ func (s *shell) auditRead(name, uri string, err error) {
 func (s *shell) show(c *mcp.ServerConfig) {
 	d := c.Shown
 	tell := func(format string, args ...any) { fmt.Fprintf(s.host.notes, format+"\n", args...) }
-	what := append([]string{d.Command}, d.Args...)
-	if d.URL != "" {
-		what = []string{d.URL}
-	}
-	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(what))
+	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(startWords(d.Command, d.Args, d.URL)))
 	if d.Cwd != "" {
 		tell("· in the folder %s", word(d.Cwd))
 	}
