@@ -205,6 +205,7 @@ func (c *configFiles) question(names []string, before, after config.Config) *que
 	for i, name := range names {
 		shown[i] = c.t.s.shortPath(name)
 	}
+	wide := widened(before, after)
 	starts, whole := map[string]mcp.Definition{}, map[string]string{}
 	for _, s := range slices.Concat(after.Servers, after.Waiting) {
 		if !s.Project && (slices.Contains(d.Added, s.Name) || slices.Contains(d.Changed, s.Name)) {
@@ -213,9 +214,9 @@ func (c *configFiles) question(names []string, before, after config.Config) *que
 	}
 	arguments, _ := json.Marshal(map[string]any{ // strings always encode
 		"files": names, "serversAdded": orNone(d.Added), "serversRemoved": orNone(d.Removed), "serversChanged": orNone(d.Changed), "settings": orNone(d.Settings),
-		"starts": starts,
+		"starts": starts, "widened": orNone(wide),
 	})
-	parts := []string{"agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + describe(d) + ")."}
+	parts := []string{"agentls: " + strings.Join(visibles(shown), ", ") + " changed while a run was active (" + strings.Join(append([]string{describe(d)}, wide...), "; ") + ")."}
 	for _, name := range slices.Sorted(maps.Keys(starts)) {
 		parts = append(parts, visible(name)+": "+whole[name])
 	}
