@@ -34,9 +34,9 @@ type configFiles struct {
 	asking   sync.WaitGroup  // the goroutines of questions
 
 	mu    sync.Mutex
-	names map[string]string // the files in force, by each path that they may be saved under
-	saved map[string]bool   // by the editor since the files were last looked at
-	anew  bool              // what is held is to be asked about once more
+	names map[string]string  // the files in force, by each path that they may be saved under
+	saved map[string]*string // by the editor since the files were last looked at: the text; nil: not known
+	anew  bool               // what is held is to be asked about once more
 }
 
 // proposal is a change that a person is asked about.
@@ -49,7 +49,7 @@ type proposal struct {
 func newConfigFiles(t *settings) *configFiles {
 	return &configFiles{
 		t: t, inForce: config.NewFiles(), look: make(chan struct{}, 1), accepted: make(chan *proposal),
-		held: map[string]bool{}, saved: map[string]bool{}, names: map[string]string{},
+		held: map[string]bool{}, saved: map[string]*string{}, names: map[string]string{},
 	}
 }
 
@@ -61,12 +61,13 @@ func (c *configFiles) kick() {
 	}
 }
 
-// didSave lets a file that a person saved in the editor count at once.
-func (c *configFiles) didSave(path string) {
+// didSave lets a file that a person saved in the editor count at once, as far
+// as it still holds the text of the editor: a run may write after the save.
+func (c *configFiles) didSave(path string, text *string) {
 	c.mu.Lock()
 	name, ours := c.names[path]
 	if ours {
-		c.saved[name] = true
+		c.saved[name] = text
 	}
 	c.mu.Unlock()
 	if ours {
@@ -86,7 +87,11 @@ func (c *configFiles) askAnew() {
 func (s *Server) savedFile(params []byte) {
 	if p, err := decodeDocument(params); err == nil { // docs tells what is wrong
 		if _, path := canonical(p.TextDocument.URI); path != "" {
-			s.settings.files.didSave(path)
+			var text *string
+			if d, open := s.docs.get(p.TextDocument.URI); open {
+				text = &d.text
+			}
+			s.settings.files.didSave(path, text)
 		}
 	}
 }
@@ -116,7 +121,7 @@ func (c *configFiles) changed(ctx context.Context) bool {
 	busy, activity := c.t.s.runs.activity()
 	c.mu.Lock()
 	saved, anew := c.saved, c.anew
-	c.saved, c.anew = map[string]bool{}, false
+	c.saved, c.anew = map[string]*string{}, false
 	c.mu.Unlock()
 	now := c.inForce.Look()
 	if !busy {
@@ -128,7 +133,9 @@ func (c *configFiles) changed(ctx context.Context) bool {
 	var take []string
 	held := map[string]bool{}
 	for _, name := range c.inForce.Changed(now) {
-		if !saved[name] && (busy || c.held[name]) {
+		text, aPersons := saved[name]
+		aPersons = aPersons && (text == nil || now.Holds(name, *text))
+		if !aPersons && (busy || c.held[name]) {
 			held[name] = true
 		} else {
 			take = append(take, name)

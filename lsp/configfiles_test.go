@@ -415,6 +415,29 @@ func TestSaveInTheEditorAppliesDuringARun(t *testing.T) {
 	}
 }
 
+// A run that waits for a person's save and writes after it is asked about.
+func TestSaveInTheEditorAppliesNoOtherText(t *testing.T) {
+	c := whileARunIsActive(t, lsptest.Init{}, map[string]lsptest.Answer{"window/showMessageRequest": func(json.RawMessage) (any, error) {
+		return nil, lsptest.ErrSilent
+	}})
+	file := filepath.Join(c.server.o.Config.Dir, "mcp.json")
+	c.Open(lsptest.FileURI(file), "json", "{}\n")
+	c.save(file) // of what the run replaces now
+	c.write()
+	c.save(file)
+	c.AwaitRequest("window/showMessageRequest", 1)
+	if i := c.serverInfo("new"); i.Name != "" {
+		t.Errorf("%+v", i)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Edit(lsptest.FileURI(file), lsptest.TextEdit{NewText: "\ufeff" + strings.ReplaceAll(string(text), "\n", "\r\n") + "\r\n"})
+	c.save(file)
+	c.awaitStatus("new", mcp.StatusReady)
+}
+
 // What was shown comes into force, and what came after it is asked about anew.
 func TestAppliedIsWhatWasShown(t *testing.T) {
 	c := whileARunIsActive(t, lsptest.Init{Features: []string{"approvals"}}, map[string]lsptest.Answer{"agentls/approve": func(json.RawMessage) (any, error) {

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // maxFile bounds a file that is read, in bytes.
@@ -130,6 +131,16 @@ func (f *Files) Changed(now *Files) []string {
 		}
 	}
 	return names
+}
+
+// Holds reports whether a file holds a text, as an editor has it: line endings,
+// a byte order mark and the white space around it do not count.
+func (f *Files) Holds(name, text string) bool {
+	plain := func(text string) string {
+		return strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n"))
+	}
+	c, ok := f.held[name]
+	return ok && c.err == nil && plain(string(c.text)) == plain(text)
 }
 
 // Take brings files of now, a Look, into force.
