@@ -54,14 +54,14 @@ func (s *session) carryProcess() (carrier, error) {
 // carryRemote makes what a connection over HTTP runs on. Nothing is sent yet.
 func (s *session) carryRemote(w way) (carrier, error) {
 	if s.address == nil {
-		r, err := newAddress(s.cfg, s.http, s.problem)
+		r, err := newAddress(s.cfg, s.http.get(), s.problem)
 		if err != nil {
 			return carrier{}, err
 		}
 		s.address = r
 	}
 	if s.dialed != nil {
-		s.http.CloseIdleConnections() // what took the last one may have taken them: each would cost a start
+		s.http.closeIdle() // what took the last one may have taken them: each would cost a start
 	}
 	p := newPeer(s.address, s.log.With("server", s.cfg.Name), s.problem)
 	c := carrier{

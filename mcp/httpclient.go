@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
@@ -58,12 +59,34 @@ func newAddress(c ServerConfig, base http.RoundTripper, problem func(string)) (*
 	return r, nil
 }
 
-// cloneTransport returns a transport with connections of its own.
-func cloneTransport(base *http.Transport) *http.Transport {
-	if base == nil {
-		return &http.Transport{ForceAttemptHTTP2: true}
+// remoteTransport holds the connections to all remote servers. It is made for
+// the first of them: it may have certificates to read.
+type remoteTransport struct {
+	base func() *http.Transport // see [Options]
+	mu   sync.Mutex
+	t    *http.Transport // nil: not made yet
+}
+
+func (r *remoteTransport) get() *http.Transport {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.t != nil:
+	case r.base != nil:
+		r.t = r.base().Clone()
+	default:
+		r.t = &http.Transport{ForceAttemptHTTP2: true}
 	}
-	return base.Clone()
+	return r.t
+}
+
+// closeIdle closes the connections that wait for their next use.
+func (r *remoteTransport) closeIdle() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.t != nil {
+		r.t.CloseIdleConnections()
+	}
 }
 
 func headerValue(s string) bool { return httpguts.ValidHeaderFieldValue(s) }

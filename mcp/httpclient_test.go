@@ -71,7 +71,7 @@ func TestRemoteServerBehindDeadConnections(t *testing.T) {
 	}}
 	tm := fast()
 	tm.ping, tm.pong = 100*time.Millisecond, 200*time.Millisecond
-	h := newHouse(t, Options{HTTP: transport}, tm)
+	h := newHouse(t, Options{HTTP: func() *http.Transport { return transport }}, tm)
 	c := remoteConfig("fake", srv.URL)
 	c.StartupTimeout = time.Minute
 	h.Configure([]ServerConfig{c})

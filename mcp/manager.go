@@ -39,9 +39,9 @@ type Options struct {
 	// Reaper is the command line that ends our children when this process is
 	// killed; empty: none.
 	Reaper []string
-	// HTTP is cloned for the connections to remote servers: its proxy and its
-	// certificates count. Nil: neither.
-	HTTP    *http.Transport
+	// HTTP gives what is cloned for the connections to remote servers, when the
+	// first of them starts: its proxy and its certificates count. Nil: neither.
+	HTTP    func() *http.Transport
 	Secrets *Secrets
 	Log     *slog.Logger
 }
@@ -84,7 +84,7 @@ func newManager(o Options, t timing) *Manager {
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
-		http: cloneTransport(o.HTTP), timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
+		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)
@@ -112,7 +112,7 @@ func (m *Manager) end() {
 	m.cancel(errStopped)
 	m.requests.close()
 	m.wg.Wait()
-	m.http.CloseIdleConnections()
+	m.http.closeIdle()
 	m.reaper.close()
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,7 +22,7 @@ type hub struct {
 	log           *slog.Logger
 	events        *events
 	eras          *eras
-	http          *http.Transport
+	http          *remoteTransport
 	timing        timing
 }
 

@@ -81,7 +81,8 @@ func (d *doctor) examine(ctx context.Context, folder string) {
 }
 
 func (d *doctor) environment() {
-	for _, f := range d.parts.faults {
+	_, faults := d.parts.network()
+	for _, f := range faults {
 		d.say(tooBad, "environment: %s", f)
 	}
 }

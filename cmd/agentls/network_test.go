@@ -50,7 +50,7 @@ func (p *recorder) asked(host string) bool {
 // ready starts one remote server and returns what became of it.
 func ready(t *testing.T, transport *http.Transport, url string) mcp.ServerInfo {
 	t.Helper()
-	m := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", HTTP: transport})
+	m := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", HTTP: func() *http.Transport { return transport }})
 	defer m.Close()
 	m.Configure([]mcp.ServerConfig{{Name: "remote", Source: "user", Type: "http", URL: url, StartupTimeout: 20 * time.Second}})
 	m.WaitStarted(t.Context())
@@ -194,7 +194,9 @@ func TestExtraCertificates(t *testing.T) {
 // goes on.
 func TestDoctorTellsOfTheEnvironment(t *testing.T) {
 	var out strings.Builder
-	d := &doctor{parts: &parts{secrets: mcp.NewSecrets(), faults: []string{"HTTP_PROXY is not used: it is no URL"}}, out: &out}
+	d := &doctor{parts: &parts{secrets: mcp.NewSecrets(), network: func() (*http.Transport, []string) {
+		return nil, []string{"HTTP_PROXY is not used: it is no URL"}
+	}}, out: &out}
 	d.environment()
 	if got := out.String(); got != fmt.Sprintf("%s  environment: HTTP_PROXY is not used: it is no URL\n", tooBad) || d.bad != 1 {
 		t.Errorf("%q, %d", got, d.bad)

@@ -28,8 +28,7 @@ type parts struct {
 	manager *mcp.Manager
 	audit   *agent.Audit
 	agent   *agent.Agent
-	http    *http.Transport
-	faults  []string // of the environment
+	network func() (t *http.Transport, problems []string) // made at its first use
 
 	answered chan struct{} // 1 slot: a question of the manager's has its answer
 
@@ -48,20 +47,25 @@ func newParts(p program) *parts {
 	if self, err := os.Executable(); err == nil {
 		reaper = []string{self, reaperArgument}
 	}
-	transport, faults := newTransport(p.getenv, secrets)
-	for _, f := range faults {
-		log.Error("environment", "problem", f)
-	}
+	// The system's certificates take longer to read than all else up to the
+	// answer to initialize.
+	network := sync.OnceValues(func() (*http.Transport, []string) {
+		t, problems := newTransport(p.getenv, secrets)
+		for _, problem := range problems {
+			log.Error("environment", "problem", problem)
+		}
+		return t, problems
+	})
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"),
-		Environ:    p.environ, Reaper: reaper, HTTP: transport, Secrets: secrets, Log: log,
+		Environ:    p.environ, Reaper: reaper, HTTP: func() *http.Transport { t, _ := network(); return t }, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{
 		paths: where, answered: make(chan struct{}, 1),
 		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets},
-		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, http: transport, faults: faults,
+		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, network: network,
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
 			RememberFile: filepath.Join(where.state, "approvals.json"), Log: log,
@@ -134,8 +138,9 @@ func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
 }
 
 func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
+	transport, _ := p.network()
 	return openai.New(openai.Options{
 		BaseURL: c.BaseURL, APIKey: c.APIKey, Model: c.Model, ContextWindow: c.ContextWindow,
-		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, HTTP: p.http, Secrets: p.secrets, Log: p.log,
+		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, HTTP: transport, Secrets: p.secrets, Log: p.log,
 	})
 }
