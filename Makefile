@@ -36,10 +36,12 @@ build: ## build bin/agentls
 demo: build ## show the main job on the embedded defaults: no key, no network
 	$(BIN) demo
 
-test: setup ## run all tests with the race detector
+# Where the real provider cannot be had its tests are skipped, and that is said.
+test: setup ## install what the tests need, and run them all with the race detector
+	@[ -n "$$LLAMA_SERVER" ] || bash agent/openai/llamatest/install.sh || [ -z "$$AGENTLS_NEED_PROVIDER" ]
 	go test -race -shuffle=on ./...
 	@[ -n "$$LLAMA_SERVER" ] || [ -x .deps/llama.cpp/llama-server ] || \
-	  echo "skipped: the tests with a real provider (TestLlama*); make setup-provider installs it"
+	  echo "skipped: the tests with a real provider (TestLlama*), which could not be installed"
 
 test-editors: build setup-editors ## drive the real editors
 	bash editors/nvim/test/run.sh
