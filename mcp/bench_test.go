@@ -39,8 +39,14 @@ func BenchmarkNotification(b *testing.B) {
 	if err := carrier.Start(b.Context()); err != nil {
 		b.Fatal(err)
 	}
+	f := newFrames(stdout, maxFrame, func(string) {})
+	f.updated = func(uri string) bool {
+		s.updated(uri)
+		taken <- struct{}{}
+		return true
+	}
 	go func() { // ends when feed is closed
-		_ = newFrames(stdout, maxFrame, func(string) {}).copyTo(end)
+		_ = f.copyTo(end)
 		_ = end.Close()
 	}()
 	i := 0

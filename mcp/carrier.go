@@ -16,6 +16,7 @@ type carrier struct {
 	room      func(context.Context) error // waits until a request can be queued
 	close     func()                      // ends it and waits for it
 	live      bool                        // reads cost nothing: bodies are never taken from the cache
+	updates   func(func(uri string))      // gives resources/updated past mcp-go; nil: they come through it
 	peer      *peer                       // what HTTP knows of the other end; nil: it is not HTTP
 }
 
@@ -48,7 +49,7 @@ func (s *session) carryProcess() (carrier, error) {
 	if err != nil {
 		return carrier{}, err
 	}
-	return carrier{transport: transport.NewIO(p.out, p.in, nil), lost: p.ended, reason: p.reason, words: p.words, room: p.in.waitRoom, close: p.close}, nil
+	return carrier{transport: transport.NewIO(p.out, p.in, nil), lost: p.ended, reason: p.reason, words: p.words, room: p.in.waitRoom, close: p.close, updates: p.onUpdated}, nil
 }
 
 // carryRemote makes what a connection over HTTP runs on. Nothing is sent yet.

@@ -148,6 +148,12 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 			return err
 		},
 	}
+	if under.updates != nil {
+		under.updates(func(uri string) {
+			defer c.link.recovered("notification")
+			s.updated(uri)
+		})
+	}
 	c.missed = func() { s.missed(c) }
 	c.deaf.Store(w.modern)
 	if p := under.peer; p != nil {

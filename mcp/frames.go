@@ -28,6 +28,9 @@ type frames struct {
 	max     int
 	problem func(text string)
 	junk    bool // was seen
+	// updated, where it is set, takes the URI of a resources/updated. Servers
+	// send them by the thousand, and mcp-go takes ten times the memory of one.
+	updated func(uri string) (taken bool)
 	buf     []byte
 }
 
@@ -39,6 +42,11 @@ func newFrames(r io.Reader, max int, problem func(string)) *frames {
 func (f *frames) copyTo(w io.Writer) error {
 	for {
 		line, tail, err := f.line()
+		if tail == nil && f.updated != nil {
+			if uri := updatedURI(line); uri != "" && f.updated(uri) {
+				line = nil
+			}
+		}
 		var out []json.RawMessage
 		var problem string
 		if tail != nil {
@@ -64,6 +72,26 @@ func (f *frames) copyTo(w io.Writer) error {
 			return err
 		}
 	}
+}
+
+// updatedURI returns the URI of a resources/updated; empty: the line is
+// something else, or odd.
+func updatedURI(line []byte) string {
+	const method = "notifications/resources/updated"
+	if len(line) > frameEdge || !bytes.Contains(line, []byte(method)) {
+		return ""
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+		Params struct {
+			URI string `json:"uri"`
+		} `json:"params"`
+	}
+	if json.Unmarshal(line, &m) != nil || m.ID != nil || m.Method != method {
+		return ""
+	}
+	return m.Params.URI
 }
 
 // line reads one line without its end. It is valid until the next call. Of a

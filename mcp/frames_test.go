@@ -83,6 +83,38 @@ func (e *endless) Read(p []byte) (int, error) {
 	return n, nil
 }
 
+// A resources/updated takes the short way where it is plain, and the long way
+// where anything about it is odd.
+func TestFramesGiveUpdatesApart(t *testing.T) {
+	t.Parallel()
+	plain := `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"file://a b\u00e9","_meta":{"x":1}}}`
+	odd := []string{
+		`{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":5}}`,
+		`{"jsonrpc":"2.0","method":"notifications/resources/updated"}`,
+		`{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"notifications/resources/updated","uri":"x"}}`,
+		`{"jsonrpc":"2.0","id":7,"method":"notifications/resources/updated","params":{"uri":"x"}}`,
+	}
+	run := func(taken bool) (uris []string, out string) {
+		var b bytes.Buffer
+		f := newFrames(strings.NewReader(strings.Join(append(odd, plain), "\n")), maxFrame, func(p string) { t.Error(p) })
+		f.updated = func(uri string) bool {
+			uris = append(uris, uri)
+			return taken
+		}
+		if err := f.copyTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		return uris, b.String()
+	}
+	long := strings.Join(odd, "\n") + "\n"
+	if uris, out := run(true); len(uris) != 1 || uris[0] != "file://a bé" || out != long {
+		t.Errorf("apart: %q, passed on: %s", uris, out)
+	}
+	if _, out := run(false); out != long+plain+"\n" {
+		t.Errorf("what nobody takes goes on: %s", out)
+	}
+}
+
 func TestFramesNeverHoldMoreThanTheLimit(t *testing.T) {
 	f := newFrames(&endless{left: 64 << 20}, 1<<20, func(string) {})
 	if err := f.copyTo(io.Discard); err != nil {

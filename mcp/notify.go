@@ -124,8 +124,7 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 		s.listChanged(c, listPrompts)
 	case mcpgo.MethodNotificationResourceUpdated:
 		if uri, ok := f["uri"].(string); ok && uri != "" {
-			s.cache.staleURI(uri)
-			s.events.put(Event{Server: s.cfg.Name, Kind: EventUpdated, URI: uri})
+			s.updated(uri)
 		}
 	case string(mcpgo.MethodNotificationMessage):
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventLog, LogLevel: logLevel(f["level"]), Text: s.secrets.Redact(logText(f))})
@@ -134,6 +133,12 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 	case mcpgo.MethodNotificationSubscriptionsAcknowledged:
 		c.acknowledged(f)
 	}
+}
+
+// updated takes a resources/updated.
+func (s *session) updated(uri string) {
+	s.cache.staleURI(uri)
+	s.events.put(Event{Server: s.cfg.Name, Kind: EventUpdated, URI: uri})
 }
 
 // listChanged marks a list stale, and asks for it to be fetched.

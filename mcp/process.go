@@ -47,12 +47,13 @@ type process struct {
 	stderr *os.File
 	tail   tail
 
-	ended   chan struct{} // closed when its stdout ended: the connection is lost
-	exited  chan struct{} // closed when it was waited for
-	cleared chan struct{} // closed when its pipes are closed as well
-	said    chan struct{} // closed when its stderr ended
-	err     error         // what Wait returned; set before exited closes
-	gaveUp  atomic.Bool   // it did not read its input
+	ended   chan struct{}                    // closed when its stdout ended: the connection is lost
+	exited  chan struct{}                    // closed when it was waited for
+	cleared chan struct{}                    // closed when its pipes are closed as well
+	said    chan struct{}                    // closed when its stderr ended
+	err     error                            // what Wait returned; set before exited closes
+	gaveUp  atomic.Bool                      // it did not read its input
+	updated atomic.Pointer[func(uri string)] // see frames; nil: not yet
 	once    sync.Once
 	wg      sync.WaitGroup // the goroutines of its three pipes
 }
@@ -95,8 +96,21 @@ func startProcess(spec processSpec) (*process, error) {
 	}
 	closeAll(pipes[0], pipes[3], pipes[5])
 	p.reaper.add(p.group)
-	p.run(newFrames(p.stdout, maxFrame, spec.problem))
+	f := newFrames(p.stdout, maxFrame, spec.problem)
+	f.updated = p.takeUpdated
+	p.run(f)
 	return p, nil
+}
+
+// onUpdated lets take have the resources/updated from now on. It must not block.
+func (p *process) onUpdated(take func(uri string)) { p.updated.Store(&take) }
+
+func (p *process) takeUpdated(uri string) bool {
+	take := p.updated.Load()
+	if take != nil {
+		(*take)(uri)
+	}
+	return take != nil
 }
 
 func (p *process) run(f *frames) {
