@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/mcp/child"
 	"agentls/mcp/mcptest"
@@ -45,6 +46,14 @@ func playPart() {
 		state := workspace.NewState()
 		state.SetFolders([]workspace.Folder{{Path: os.Args[2], Trusted: true}})
 		m := NewManager(Options{State: state, Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
+		go func() { // says when a kill may come; ends with the process
+			for told := false; !told; time.Sleep(time.Millisecond) {
+				m.reaper.mu.Lock()
+				told = len(m.reaper.groups) > 0
+				m.reaper.mu.Unlock()
+			}
+			_ = os.WriteFile(filepath.Join(os.Args[2], "told"), nil, 0o600)
+		}()
 		_, err := m.Read(context.Background(), workspaceName, "git://diff/unstaged")
 		fmt.Fprintln(os.Stderr, err) // it should hang
 		os.Exit(1)
@@ -92,7 +101,8 @@ func TestKilledProcessLeavesNoGit(t *testing.T) {
 	eventually(t, "git runs", func() bool {
 		text, _ := os.ReadFile(file) // not there yet
 		pid, _ = strconv.Atoi(strings.TrimSpace(string(text)))
-		return pid > 0
+		_, err := os.Stat(filepath.Join(dir, "told"))
+		return pid > 0 && err == nil
 	})
 	t.Cleanup(func() { child.KillGroup(pid) })
 	if err := host.Process.Kill(); err != nil {

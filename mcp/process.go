@@ -90,12 +90,13 @@ func startProcess(spec processSpec) (*process, error) {
 	}
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
+	p.reaper.Expect()
 	if p.group, err = child.Start(cmd); err != nil {
 		closeAll(pipes[:]...)
 		return nil, fmt.Errorf("cannot start %s: %w", spec.command, err)
 	}
 	closeAll(pipes[0], pipes[3], pipes[5])
-	p.reaper.add(p.group)
+	p.reaper.Add(p.group)
 	f := newFrames(p.stdout, maxFrame, spec.problem)
 	f.updated = p.takeUpdated
 	p.run(f)
@@ -143,7 +144,7 @@ func (p *process) wait() {
 	defer close(p.cleared)
 	p.err = p.cmd.Wait()
 	p.group.Kill()
-	p.reaper.remove(p.group)
+	p.reaper.Remove(p.group)
 	close(p.exited)
 	grace, cancel := context.WithTimeout(context.Background(), drainGrace)
 	defer cancel()

@@ -38,23 +38,41 @@ func newReaper(command, env []string, log *slog.Logger) *reaper {
 	return &reaper{command: command, env: env, log: log, groups: map[int]bool{}}
 }
 
-func (r *reaper) add(g child.Group) {
+// Expect starts the helper, if it does not run: it takes longer than many a
+// child needs to hang.
+func (r *reaper) Expect() {
+	if r == nil {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.pipe == nil {
+		r.restart()
+	}
+}
+
+// Add tells the helper of a group.
+func (r *reaper) Add(g child.Group) {
 	if r == nil || g.ID() == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.groups[g.ID()] = true
-	if r.pipe != nil && r.say("+%d\n", g.ID()) == nil {
-		return
+	if r.pipe == nil || r.say("+%d\n", g.ID()) != nil {
+		r.restart()
 	}
+}
+
+func (r *reaper) restart() {
 	if err := r.start(); err != nil && !r.broken {
 		r.broken = true
 		r.log.Warn("no reaper: servers may outlive a kill of agentls", "err", err)
 	}
 }
 
-func (r *reaper) remove(g child.Group) {
+// Remove tells the helper that a group is gone.
+func (r *reaper) Remove(g child.Group) {
 	if r == nil || g.ID() == 0 {
 		return
 	}
@@ -64,12 +82,6 @@ func (r *reaper) remove(g child.Group) {
 	if r.pipe != nil {
 		_ = r.say("-%d\n", g.ID())
 	}
-}
-
-// watch is add and remove as a [child.Watch].
-func (r *reaper) watch(g child.Group) (gone func()) {
-	r.add(g)
-	return func() { r.remove(g) }
 }
 
 // close says goodbye and waits for the helper.

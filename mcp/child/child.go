@@ -33,9 +33,13 @@ func Look(command string, env []string) (string, error) {
 	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
 }
 
-// Watch is told of a group that was started; what it returns is called when the
-// group is gone.
-type Watch func(Group) (gone func())
+// Watch ends the groups that outlive this process. Expect is called before a
+// group is started, so that as little as may be lies between its start and Add.
+type Watch interface {
+	Expect()
+	Add(g Group)
+	Remove(g Group)
+}
 
 // outputGrace is how long the output of an ended program may still come.
 const outputGrace = time.Second
@@ -48,13 +52,17 @@ func Run(ctx context.Context, cmd *exec.Cmd, watch Watch) error {
 		return context.Cause(ctx)
 	}
 	cmd.WaitDelay = outputGrace
+	if watch != nil {
+		watch.Expect()
+	}
 	g, err := Start(cmd)
 	if err != nil {
 		return err
 	}
 	defer g.Release()
 	if watch != nil {
-		defer watch(g)()
+		watch.Add(g)
+		defer watch.Remove(g)
 	}
 	stop := context.AfterFunc(ctx, g.Kill)
 	defer stop()

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -55,16 +56,12 @@ func TestRunEndsAllOfTheGroup(t *testing.T) {
 			defer r.Close()
 			defer w.Close()
 			var out bytes.Buffer
-			var watched Group
-			ended := false
+			var watched watchLog
 			cmd := exec.CommandContext(ctx, "sh", "-c", c.script)
 			cmd.Stdout, cmd.Stderr = &out, w
 			done := make(chan error, 1)
 			go func() {
-				done <- Run(ctx, cmd, func(g Group) func() {
-					watched = g
-					return func() { ended = true }
-				})
+				done <- Run(ctx, cmd, &watched)
 			}()
 			line := make([]byte, 20)
 			n, err := r.Read(line)
@@ -91,8 +88,8 @@ func TestRunEndsAllOfTheGroup(t *testing.T) {
 					t.Fatal("its child lives")
 				}
 			}
-			if watched == 0 || !ended {
-				t.Errorf("the group was watched as %v, and its end: %v", watched, ended)
+			if want := fmt.Sprintf("expect, add %d, remove %d", cmd.Process.Pid, cmd.Process.Pid); strings.Join(watched, ", ") != want {
+				t.Errorf("watched: %q, want %s", watched, want)
 			}
 			if !c.cancel && out.String() != "out\n" {
 				t.Errorf("%q", &out)
@@ -112,3 +109,10 @@ func alive(pid int) bool {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return syscall.Kill(pid, 0) == nil && (err != nil || !strings.Contains(string(stat), ") Z "))
 }
+
+// watchLog is a [Watch] that notes what it is told.
+type watchLog []string
+
+func (l *watchLog) Expect()        { *l = append(*l, "expect") }
+func (l *watchLog) Add(g Group)    { *l = append(*l, fmt.Sprintf("add %d", g.ID())) }
+func (l *watchLog) Remove(g Group) { *l = append(*l, fmt.Sprintf("remove %d", g.ID())) }
