@@ -237,10 +237,10 @@ func TestClosedBuffer(t *testing.T) {
 // How a run ended is written too.
 func TestSendThatDoesNotComplete(t *testing.T) {
 	t.Run("cancelled", func(t *testing.T) {
-		llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"partial"}, Block: true})
+		llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"partial "}, Block: true})
 		w, uri := sendWorld(t, setup{llm: llm}, "hi")
 		p := w.send(uri, nil)
-		llm.Await(1)
+		w.awaitProgress("partial")
 		p.Cancel()
 		failure(t, p, -32800)
 		if got := w.Text(uri); got != "hi\n\n## Agent\n\npartial\n\n*(cancelled)*\n\n## You\n" {
