@@ -104,30 +104,11 @@ func (t *sse) meet(endpoint string) error {
 
 // SendRequest posts a request to the endpoint; the stream brings the answer.
 func (t *sse) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, fmt.Errorf("params of %s: %w", req.Method, err)
-	}
-	w := t.expect(req)
-	defer t.forget(req.ID)
-	life, end := context.WithCancelCause(t.ctx) //nolint:contextcheck // ended with ctx below
-	failed := make(chan error, 1)
-	if !t.spawn(func() { //nolint:contextcheck // likewise
-		defer end(nil)
+	return t.ask(ctx, req, true, func(life context.Context, body []byte, over chan<- error) {
 		if err := t.tell(life, body); err != nil {
-			failed <- err
+			over <- err
 		}
-	}) {
-		end(nil)
-		return nil, transport.ErrTransportClosed
-	}
-	resp, err := t.await(ctx, req, w, failed, true)
-	if err != nil {
-		end(err)
-		return nil, err
-	}
-	time.AfterFunc(drainTime, func() { end(nil) }) // the answer may overtake the end of the POST
-	return resp, nil
+	})
 }
 
 // SendNotification posts a notification.

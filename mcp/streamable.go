@@ -35,30 +35,11 @@ func (t *streamable) Start(context.Context) error { return nil }
 
 // SendRequest posts a request and waits for its answer.
 func (t *streamable) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return nil, fmt.Errorf("params of %s: %w", req.Method, err)
-	}
-	w := t.expect(req)
-	defer t.forget(req.ID)
-	// Its own lifetime: what follows the answer is read after the caller has gone.
-	life, end := context.WithCancelCause(t.ctx) //nolint:contextcheck // ended with ctx below
-	sent := make(chan error, 1)
-	if !t.spawn(func() { //nolint:contextcheck // likewise
-		defer end(nil)
-		sent <- t.exchange(life, req, body)
-	}) {
-		end(nil)
-		return nil, transport.ErrTransportClosed
-	}
+	// Since 2026-07-28 the end of the exchange is the cancel.
 	modern := mcpgo.IsModernProtocol(t.protocolHeaders().Get(transport.HeaderKeyProtocolVersion))
-	resp, err := t.await(ctx, req, w, sent, !modern)
-	if err != nil {
-		end(err) // the stream's end is the cancel since 2026-07-28
-		return nil, err
-	}
-	time.AfterFunc(drainTime, func() { end(nil) })
-	return resp, nil
+	return t.ask(ctx, req, !modern, func(life context.Context, body []byte, over chan<- error) {
+		over <- t.exchange(life, req, body)
+	})
 }
 
 // exchange posts a request and reads what comes back; the answer goes to who

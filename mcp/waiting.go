@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -68,6 +70,35 @@ func (p *peer) answered(resp *transport.JSONRPCResponse) {
 		delete(p.waiting, key)
 		w.answer <- resp
 	}
+}
+
+// ask sends a request by send, on a goroutine of its own, and waits for the
+// answer. send tells over when there is none to come, and why; it has a lifetime
+// of its own, as what follows an answer is read after the caller has gone.
+// cancels is await's.
+func (p *peer) ask(ctx context.Context, req transport.JSONRPCRequest, cancels bool, send func(life context.Context, body []byte, over chan<- error)) (*transport.JSONRPCResponse, error) {
+	body, err := json.Marshal(req)
+	if err != nil {
+		return nil, fmt.Errorf("params of %s: %w", req.Method, err)
+	}
+	w := p.expect(req)
+	defer p.forget(req.ID)
+	life, end := context.WithCancelCause(p.ctx) //nolint:contextcheck // ended with ctx below
+	over := make(chan error, 1)
+	if !p.spawn(func() { //nolint:contextcheck // likewise
+		defer end(nil)
+		send(life, body, over)
+	}) {
+		end(nil)
+		return nil, transport.ErrTransportClosed
+	}
+	resp, err := p.await(ctx, req, w, over, cancels)
+	if err != nil {
+		end(err)
+		return nil, err
+	}
+	time.AfterFunc(drainTime, func() { end(nil) }) // the answer may overtake the end of the POST
+	return resp, nil
 }
 
 // await waits for the answer to a request that was sent, or for what sending
