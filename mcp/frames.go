@@ -29,7 +29,7 @@ type frames struct {
 	problem func(text string)
 	junk    bool // was seen
 	// updated, where it is set, takes the URI of a resources/updated. Servers
-	// send them by the thousand, and mcp-go takes ten times the memory of one.
+	// send them by the thousand, and by way of mcp-go one takes three times the memory.
 	updated func(uri string) (taken bool)
 	buf     []byte
 }
