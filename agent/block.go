@@ -5,6 +5,7 @@ import (
 	"html"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -12,8 +13,11 @@ import (
 const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
 
 // closing matches what could end a block of ours, as a model reads it: in any
-// case, with white space or invisible characters anywhere between.
-var closing = regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `))`)
+// case, with white space or invisible characters anywhere between. It is large,
+// and not needed before the first block.
+var closing = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `))`)
+})
 
 // spread is a pattern for a word with unseen characters between its letters.
 func spread(word string) string { return strings.Join(strings.Split(word, ""), unseen) }
@@ -52,7 +56,7 @@ func openTag(b *strings.Builder, tag string, attributes []string) {
 
 // escapeBody breaks each closing tag in a body by its first character.
 func escapeBody(body string) string {
-	return closing.ReplaceAllString(strings.ToValidUTF8(body, "\uFFFD"), "&lt;$1")
+	return closing().ReplaceAllString(strings.ToValidUTF8(body, "\uFFFD"), "&lt;$1")
 }
 
 // escapeAttribute makes a value that stays inside its quotes and on its line.

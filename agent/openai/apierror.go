@@ -3,7 +3,6 @@ package openai
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -29,7 +28,7 @@ func (e *apiError) words() string {
 }
 
 // retryDelay is where Gemini says how long to wait.
-var retryDelay = regexp.MustCompile(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
+var retryDelay = pattern(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
 // parseAPIError reads an error of OpenAI ({"error":{message,type,code}}),
 // {"error":"text"}, vLLM (flat), FastAPI ({"detail":…}), Gemini (in a list),
@@ -44,7 +43,7 @@ func parseAPIError(data []byte) *apiError {
 		e.Message = visibleText(string(data))
 	}
 	e.Message, e.Code = strings.TrimSpace(e.Message), strings.TrimSpace(e.Code)
-	if m := retryDelay.FindSubmatch(data); m != nil {
+	if m := retryDelay().FindSubmatch(data); m != nil {
 		if s, err := strconv.ParseFloat(string(m[1]), 64); err == nil {
 			e.Wait = seconds(s)
 		}
@@ -111,9 +110,9 @@ func (e *apiError) add(s string) {
 }
 
 var (
-	invisible = regexp.MustCompile(`(?is)<(script|style|head)\b.*?</(script|style|head)>`)
-	title     = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
-	tag       = regexp.MustCompile(`(?s)<[^>]*>`)
+	invisible = pattern(`(?is)<(script|style|head)\b.*?</(script|style|head)>`)
+	title     = pattern(`(?is)<title[^>]*>(.*?)</title>`)
+	tag       = pattern(`(?s)<[^>]*>`)
 )
 
 // visibleText is what a person would read of a page: its title, else its text.
@@ -121,10 +120,10 @@ func visibleText(s string) string {
 	if !strings.HasPrefix(strings.TrimSpace(s), "<") {
 		return s
 	}
-	if m := title.FindStringSubmatch(s); m != nil && strings.TrimSpace(m[1]) != "" {
+	if m := title().FindStringSubmatch(s); m != nil && strings.TrimSpace(m[1]) != "" {
 		return strings.TrimSpace(m[1])
 	}
-	return strings.Join(strings.Fields(tag.ReplaceAllString(invisible.ReplaceAllString(s, " "), " ")), " ")
+	return strings.Join(strings.Fields(tag().ReplaceAllString(invisible().ReplaceAllString(s, " "), " ")), " ")
 }
 
 // seconds is a duration of s seconds, a day at most.

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"regexp"
 	"strings"
 )
 
@@ -28,11 +27,11 @@ type refusal struct {
 }
 
 var (
-	namesUsage  = regexp.MustCompile(`stream_options|include_usage`)
-	namesNull   = regexp.MustCompile(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
-	namesImages = regexp.MustCompile(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|no endpoints.{0,40}image|at most 0 image|mmproj`)
+	namesUsage  = pattern(`stream_options|include_usage`)
+	namesNull   = pattern(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
+	namesImages = pattern(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|no endpoints.{0,40}image|at most 0 image|mmproj`)
 	// Of llama.cpp, OpenAI, Anthropic, Gemini, vLLM.
-	namesSchema = regexp.MustCompile(`json schema|jsonschema|invalid schema|input_schema|function_declarations|grammar|(tools?|functions?)\b.{0,60}(schema|parameters)`)
+	namesSchema = pattern(`json schema|jsonschema|invalid schema|input_schema|function_declarations|grammar|(tools?|functions?)\b.{0,60}(schema|parameters)`)
 )
 
 // concede makes one concession more and reports whether there was one to make.
@@ -41,13 +40,13 @@ func (c *call) concede(r *refusal) bool {
 	switch {
 	case client && !c.tried.thoughts && strings.Contains(r.text, "reasoning_content"):
 		c.tried.thoughts = true
-	case client && !c.tried.noUsage && namesUsage.MatchString(r.text):
+	case client && !c.tried.noUsage && namesUsage().MatchString(r.text):
 		c.tried.noUsage = true
-	case (client || r.status == 404 || r.status == 500) && !c.tried.noImages && c.hasImages() && namesImages.MatchString(r.text):
+	case (client || r.status == 404 || r.status == 500) && !c.tried.noImages && c.hasImages() && namesImages().MatchString(r.text):
 		c.tried.noImages = true
-	case (client || r.status == 500) && !c.tried.noNull && c.hasNull() && namesNull.MatchString(r.text):
+	case (client || r.status == 500) && !c.tried.noNull && c.hasNull() && namesNull().MatchString(r.text):
 		c.tried.noNull = true
-	case (client || r.status == 500) && !c.tried.plain && c.tools && namesSchema.MatchString(r.text):
+	case (client || r.status == 500) && !c.tried.plain && c.tools && namesSchema().MatchString(r.text):
 		c.tried.plain = true
 	default:
 		return false

@@ -149,7 +149,7 @@ func FuzzArguments(f *testing.F) {
 		if err := json.Unmarshal([]byte(sentArguments(s)), &m); err != nil || m == nil {
 			t.Errorf("%q: %v", sentArguments(s), err)
 		}
-		if name := sentName(s); nameChars.MatchString(name) || name == "" || len(name) > 64 {
+		if name := sentName(s); nameChars().MatchString(name) || name == "" || len(name) > 64 {
 			t.Errorf("name %q", name)
 		}
 	})

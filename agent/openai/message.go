@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 
 	"github.com/sashabaranov/go-openai"
@@ -51,12 +50,12 @@ func message(m agent.Message) openai.ChatCompletionMessage {
 	return out
 }
 
-var nameChars = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+var nameChars = pattern(`[^A-Za-z0-9_-]`)
 
 // sentName makes the name of a tool that a model invented one that providers
 // take: a name that they refuse would spoil the history for good.
 func sentName(name string) string {
-	name = nameChars.ReplaceAllString(name, "_")
+	name = nameChars().ReplaceAllString(name, "_")
 	if name == "" {
 		return "unknown"
 	}

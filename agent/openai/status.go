@@ -2,7 +2,6 @@ package openai
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +12,7 @@ import (
 // overflow matches how providers say that a conversation is too long: OpenAI,
 // Azure, llama.cpp, llama-cpp-python, vLLM, SGLang, TGI, Ollama, LM Studio,
 // Anthropic, Gemini, Mistral, xAI, Groq, Cohere, in lower case.
-var overflow = regexp.MustCompile(strings.Join([]string{
+var overflow = pattern(strings.Join([]string{
 	`context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|request_too_large`,
 	`maximum (context|prompt|model|input) length|max(imum)?_(context|model|prompt)_len`,
 	`(exceed|overflow|greater than|longer than|larger than|too (long|large|big) for|outside)[^.]{0,60}context[ _]?(length|window|size|limit)`,
@@ -27,13 +26,13 @@ var overflow = regexp.MustCompile(strings.Join([]string{
 }, "|"))
 
 var (
-	limited  = regexp.MustCompile(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
-	spent    = regexp.MustCompile(`insufficient_quota|insufficient (balance|credit|funds)|billing|exceeded your current quota|payment required`)
-	keyWrong = regexp.MustCompile(`authentication_error|invalid_api_key|incorrect api key|invalid api key|api key not valid|unauthorized|permission_error|permission_denied`)
-	noModel  = regexp.MustCompile(`model_not_found|model .{0,200}(not found|does not exist|not exist|not supported|is not available)|(unknown|invalid|no such|unsupported) model|no model`)
-	noTools  = regexp.MustCompile(`(not support|unsupported|without support for)[^.]{0,40}\btool|\btool(s| use| calling)?\b[^.]{0,40}(not supported|unsupported|requires --jinja)|enable-auto-tool-choice`)
-	overrun  = regexp.MustCompile(`overloaded|server_error|internal_error|internal server error|unavailable|timeout|timed out|temporarily|try again|bad gateway`)
-	tooBig   = regexp.MustCompile(`request too large`)
+	limited  = pattern(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
+	spent    = pattern(`insufficient_quota|insufficient (balance|credit|funds)|billing|exceeded your current quota|payment required`)
+	keyWrong = pattern(`authentication_error|invalid_api_key|incorrect api key|invalid api key|api key not valid|unauthorized|permission_error|permission_denied`)
+	noModel  = pattern(`model_not_found|model .{0,200}(not found|does not exist|not exist|not supported|is not available)|(unknown|invalid|no such|unsupported) model|no model`)
+	noTools  = pattern(`(not support|unsupported|without support for)[^.]{0,40}\btool|\btool(s| use| calling)?\b[^.]{0,40}(not supported|unsupported|requires --jinja)|enable-auto-tool-choice`)
+	overrun  = pattern(`overloaded|server_error|internal_error|internal server error|unavailable|timeout|timed out|temporarily|try again|bad gateway`)
+	tooBig   = pattern(`request too large`)
 )
 
 // told is the error that a provider reports inside an answer.
@@ -46,17 +45,17 @@ func (f failures) status(code int, e *apiError) *agent.ProviderError {
 	switch {
 	case code != 401 && code != 403 && code != 404 && f.overflows(code, why):
 		return f.context(said)
-	case spent.MatchString(why) && e.Wait == 0, code == 402:
+	case spent().MatchString(why) && e.Wait == 0, code == 402:
 		return f.make(agent.KindRateLimit, false, nil, "the account at %s has no quota left%s%s: check its plan and billing", f.host, f.asked, said)
-	case code == 429, code != 401 && code != 403 && limited.MatchString(why):
+	case code == 429, code != 401 && code != 403 && limited().MatchString(why):
 		return f.rate(e.Wait, said)
-	case code == 401, code == 403, keyWrong.MatchString(why):
+	case code == 401, code == 403, keyWrong().MatchString(why):
 		return f.auth(code, said)
 	case code >= 300 && code < 400:
 		return f.config("%s redirects the request%s to another place%s: set the provider's baseURL to that", f.host, f.asked, said)
-	case noTools.MatchString(why):
+	case noTools().MatchString(why):
 		return f.config("model %q at %s takes no tools%s: choose a model that can call tools, or start its server with tool calling on", f.model, f.host, said)
-	case noModel.MatchString(why):
+	case noModel().MatchString(why):
 		return f.config("%s has no model %q%s: set the provider's model to one of its list", f.host, f.model, said)
 	case code == 404, code == 405, code == 410:
 		return f.config("%s does not answer there%s%s: check the provider's baseURL (%s; most end in /v1) and its model", f.host, f.asked, said, f.base)
@@ -65,10 +64,10 @@ func (f failures) status(code int, e *apiError) *agent.ProviderError {
 }
 
 func (f failures) overflows(code int, why string) bool {
-	if tooBig.MatchString(why) {
+	if tooBig().MatchString(why) {
 		return true // also where it counts tokens a minute: less is what helps
 	}
-	return code != 429 && !limited.MatchString(why) && (code == 413 || overflow.MatchString(why))
+	return code != 429 && !limited().MatchString(why) && (code == 413 || overflow().MatchString(why))
 }
 
 func (f failures) context(said string) *agent.ProviderError {
@@ -98,7 +97,7 @@ func (f failures) auth(code int, said string) *agent.ProviderError {
 
 // other is an error of no kind that a user could mend by a setting.
 func (f failures) other(code int, why, said string) *agent.ProviderError {
-	again := code == 408 || code == 409 || code >= 500 && code != 501 && code != 505 || code == 0 && overrun.MatchString(why)
+	again := code == 408 || code == 409 || code >= 500 && code != 501 && code != 505 || code == 0 && overrun().MatchString(why)
 	if again {
 		return f.make(agent.KindProvider, true, nil, "%s failed to answer%s%s: try again in a while", f.host, f.asked, said)
 	}
