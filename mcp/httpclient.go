@@ -143,7 +143,7 @@ func (r *address) do(ctx context.Context, method string, to *url.URL, body []byt
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	switch {
-	case !equalOrigin(req.URL, first.URL):
+	case !SameOrigin(req.URL, first.URL):
 		return &redirectError{"another origin, " + origin(req.URL) + `; if that is the right one, put it into "url"`}
 	case req.Method != first.Method:
 		return &redirectError{"a page, as for a browser"}
@@ -153,8 +153,8 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// equalOrigin compares origins (RFC 6454, 5): a port may be left out.
-func equalOrigin(a, b *url.URL) bool {
+// SameOrigin compares origins (RFC 6454, 5): a port may be left out.
+func SameOrigin(a, b *url.URL) bool {
 	port := func(u *url.URL) string {
 		return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
 	}

@@ -37,7 +37,7 @@ func TestOriginsOfURLs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if equalOrigin(a, b) != c.same || equalOrigin(b, a) != c.same {
+		if SameOrigin(a, b) != c.same || SameOrigin(b, a) != c.same {
 			t.Errorf("%s and %s: same should be %v", c.a, c.b, c.same)
 		}
 	}

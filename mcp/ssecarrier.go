@@ -87,7 +87,7 @@ func (t *sse) meet(endpoint string) error {
 	switch {
 	case err != nil:
 		return errors.New("the server names an endpoint that is no URL")
-	case !equalOrigin(u, t.url):
+	case !SameOrigin(u, t.url):
 		return fmt.Errorf("the server names an endpoint at another origin, %s", origin(u))
 	}
 	select {

@@ -2,6 +2,8 @@ package openai
 
 import (
 	"net/http"
+
+	"agentls/mcp"
 )
 
 // maxRedirects within the provider's own origin.
@@ -14,15 +16,15 @@ func newHTTPClient(base *http.Transport) *http.Client {
 	if base == nil {
 		base = http.DefaultTransport.(*http.Transport)
 	}
-	return &http.Client{Transport: base.Clone(), CheckRedirect: sameOrigin}
+	return &http.Client{Transport: base.Clone(), CheckRedirect: withinOrigin}
 }
 
-// sameOrigin follows a redirect within the origin that keeps the method. Any
+// withinOrigin follows a redirect within the origin that keeps the method. Any
 // other 3xx is given back as the answer: the key and the conversation go only
 // where the user sent them.
-func sameOrigin(req *http.Request, via []*http.Request) error {
+func withinOrigin(req *http.Request, via []*http.Request) error {
 	first := via[0]
-	if len(via) > maxRedirects || req.URL.Scheme != first.URL.Scheme || req.URL.Host != first.URL.Host || req.Method != first.Method {
+	if len(via) > maxRedirects || !mcp.SameOrigin(req.URL, first.URL) || req.Method != first.Method {
 		return http.ErrUseLastResponse
 	}
 	return nil
