@@ -17,14 +17,15 @@ func NewWith(o Options, m Manager, ignored func(path string, dir bool) bool) *Ag
 func (a *Agent) SetHistory(folder, session string, history []Message) {
 	s := a.sessions.enter(sessionKey{folder, session})
 	defer a.sessions.leave(s)
-	s.history = history
+	s.change(record{Type: recordReplace})
+	s.add(history...)
 }
 
 // History returns a session's history.
 func (a *Agent) History(folder, session string) []Message {
 	s := a.sessions.enter(sessionKey{folder, session})
 	defer a.sessions.leave(s)
-	return s.history
+	return s.messages()
 }
 
 // Offered returns the names of the tools that a request would offer.

@@ -26,9 +26,7 @@ const maxRounds = 3
 func (r *run) react(ctx context.Context) error {
 	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
 	e := r.expand(ctx)
-	r.s.history[r.prompt] = Message{
-		Role: User, Text: e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars), Images: e.images,
-	}
+	r.s.expand(Message{Role: User, Text: e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars), Images: e.images})
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -76,7 +74,7 @@ func (r *run) step(ctx context.Context) (done bool, err error) {
 
 // complete calls the model and counts what it cost.
 func (r *run) complete(ctx context.Context, set toolset) (Response, error) {
-	messages := append([]Message{{Role: System, Text: r.systemPrompt(set)}}, repair(r.s.history)...)
+	messages := append([]Message{{Role: System, Text: r.systemPrompt(set)}}, repair(r.s.messages())...)
 	if r.noImages {
 		messages = withoutImages(messages)
 	}
@@ -97,11 +95,13 @@ func refused(err error) bool {
 }
 
 func (r *run) ask(ctx context.Context, req Request) (Response, error) {
+	r.s.step()
 	resp, err := r.t.LLM.Complete(ctx, req, func(d Delta) {
 		if d.Reasoning != "" {
 			r.emit(Event{Kind: EventReasoning, Delta: d.Reasoning})
 		}
 		if d.Text != "" {
+			r.s.stream(d.Text)
 			r.emit(Event{Kind: EventText, Delta: d.Text})
 		}
 	})
@@ -159,37 +159,29 @@ func (r *run) stop(reason, note string) {
 	r.note(r.partial, "[stopped by agentls: "+note+"]")
 }
 
-// useTools runs the calls of an answer beside each other and adds answer and
-// results to the history in one step. Each call has its result, also when ctx
+// useTools runs the calls of an answer beside each other. The history gets
+// answer and results in one step. Each call has its result, also when ctx
 // ends (charmbracelet/crush#2492).
 func (r *run) useTools(ctx context.Context, set toolset, resp Response) (done bool, err error) {
 	calls := distinct(resp.ToolCalls)
+	r.s.call(resp.Text, validCalls(calls))
 	results := make([]callResult, len(calls))
 	var g errgroup.Group
 	g.SetLimit(r.t.Limits.ParallelTools)
 	for i, c := range calls {
 		g.Go(func() error { // ends with its call, which ends soon after ctx
 			results[i] = r.a.call(ctx, r, set, c)
+			r.s.result(c.ID, results[i])
 			return nil
 		})
 	}
 	_ = g.Wait() // a call's error is in its result
 	equal := r.rounds.add(calls, results)
-	messages := []Message{{Role: Assistant, Text: resp.Text, ToolCalls: validCalls(calls)}}
-	var images []Image
-	for i, c := range calls {
-		messages = append(messages, Message{Role: ToolRole, ToolCallID: c.ID, Text: results[i].text})
-		images = append(images, results[i].images...)
-	}
+	note := ""
 	if equal == maxRounds {
-		last := &messages[len(messages)-1]
-		last.Text += fmt.Sprintf("\n\n[agentls: the same calls gave the same results %d times in a row. Do something else, or answer with what is known.]", equal)
+		note = fmt.Sprintf("[agentls: the same calls gave the same results %d times in a row. Do something else, or answer with what is known.]", equal)
 	}
-	if len(images) > 0 {
-		images = images[:min(len(images), maxImages)]
-		messages = append(messages, Message{Role: User, Text: "[agentls: the images of the tool results above, in order]", Images: images})
-	}
-	r.s.add(messages...)
+	r.s.settle(note)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}

@@ -19,8 +19,6 @@ type run struct {
 	s *session // set once its turn has come
 	// folders are those of the task, found when the run began.
 	folders folders
-	// prompt is where the user message stands in the history.
-	prompt int
 	// partial is text of an answer that broke off.
 	partial string
 	// spent counts tokens for the limit: what the provider told, else a guess.
@@ -84,8 +82,7 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // work runs the loop and leaves a history that the next prompt can stand on,
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
-	r.prompt = len(r.s.history)
-	r.s.add(Message{Role: User, Text: r.t.words()})
+	r.s.ask(r.t.RunID, r.t.Prompt, r.t.words())
 	defer func() {
 		if p := recover(); p != nil {
 			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
@@ -113,10 +110,7 @@ func (r *run) broken(err error) {
 
 // note adds an assistant message of text, which may be empty, and a note.
 func (r *run) note(text, note string) {
-	if strings.TrimSpace(text) != "" {
-		note = text + "\n\n" + note
-	}
-	r.s.add(Message{Role: Assistant, Text: note})
+	r.s.add(Message{Role: Assistant, Text: noted(text, note)})
 }
 
 // What is left of a message that was part of what did not fit, in bytes.
@@ -129,21 +123,21 @@ const (
 // never be used again: the resources of this run's prompt, the results and
 // arguments of its calls, and most of a text that is long itself.
 func (r *run) shrink() {
-	r.s.history[r.prompt] = Message{Role: User, Text: r.t.words()}
-	for i := r.prompt; i < len(r.s.history); i++ {
-		m := &r.s.history[i]
+	r.s.expand(Message{Role: User, Text: r.t.words()})
+	r.s.rewrite(func(m Message) Message {
 		m.Images = nil
 		kept := keptText
 		if m.Role == ToolRole {
 			kept = keptResult
 		}
 		m.Text = truncate(m.Text, kept)
-		for k, c := range m.ToolCalls {
+		for i, c := range m.ToolCalls {
 			if len(c.Arguments) > keptText {
-				m.ToolCalls[k].Arguments = "{}"
+				m.ToolCalls[i].Arguments = "{}"
 			}
 		}
-	}
+		return m
+	})
 }
 
 // emit tells an event, one at a time and none after the run.

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,14 +14,14 @@ const maxSessions = 256
 // sessionKey names a session: the same id in another folder is another one.
 type sessionKey struct{ folder, id string }
 
-// session is a dialogue: its history and what was allowed in it.
+// session is a dialogue: its transcript and what was allowed in it.
 type session struct {
 	// turn holds a token while a run works on the session. Go serves senders
 	// in the order they came, so prompts do not overtake each other.
-	turn    chan struct{}
-	history []Message // of the run that has the turn
+	turn chan struct{}
 
-	mu      sync.Mutex           // guards allowed
+	mu      sync.Mutex // guards what follows, up to users
+	said    transcript
 	allowed map[allowance]string // what "session" covers, and the definition it was given for
 
 	users int       // runs that hold or wait for the turn; guarded by sessions.mu
@@ -42,9 +43,82 @@ func (s *session) acquire(ctx context.Context) error {
 
 func (s *session) release() { <-s.turn }
 
-// add appends messages in one step: an answer with calls comes with all their
-// results.
-func (s *session) add(m ...Message) { s.history = append(s.history, m...) }
+// change is the one way to change a session's history.
+func (s *session) change(r record) {
+	if r.Type != recordText && r.Type != recordStep {
+		r.At = time.Now().UTC().Round(0)
+	}
+	r.Text = validText(r.Text)
+	if r.Message != nil {
+		m := r.Message.valid()
+		r.Message = &m
+	}
+	for i := range r.Entries {
+		r.Entries[i].Message = r.Entries[i].valid()
+		if r.Entries[i].At.IsZero() {
+			r.Entries[i].At = r.At
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if r.Type == recordRun {
+		r.Turn = s.said.turns + 1
+	}
+	s.said.apply(r)
+}
+
+// ask begins a run: its prompt as typed, and what the model gets of it for now.
+func (s *session) ask(runID, typed, words string) {
+	s.change(record{Type: recordRun, RunID: runID, Text: typed, Message: &Message{Role: User, Text: words}})
+}
+
+// expand puts the expanded message in the place of the run's prompt.
+func (s *session) expand(m Message) { s.change(record{Type: recordPrompt, Message: &m}) }
+
+// step begins an answer of the model, of which stream gives the pieces.
+func (s *session) step()              { s.change(record{Type: recordStep}) }
+func (s *session) stream(text string) { s.change(record{Type: recordText, Text: text}) }
+
+// add appends messages, an answer with calls never: that comes by call.
+func (s *session) add(messages ...Message) {
+	entries := make([]entry, len(messages))
+	for i, m := range messages {
+		entries[i].Message = m
+	}
+	s.change(record{Type: recordAdd, Entries: entries})
+}
+
+// call takes an answer that asks for calls, before they run. It is part of the
+// history with all results: result takes one, also beside others, and settle
+// follows the last, with a note for the model if there is something to say.
+func (s *session) call(text string, calls []ToolCall) {
+	s.change(record{Type: recordCalls, Message: &Message{Role: Assistant, Text: text, ToolCalls: calls}})
+}
+
+func (s *session) result(callID string, res callResult) {
+	s.change(record{Type: recordResult, Message: &Message{Role: ToolRole, ToolCallID: callID, Text: res.text, Images: res.images}})
+}
+
+func (s *session) settle(note string) { s.change(record{Type: recordSettle, Text: note}) }
+
+// rewrite changes each message of the run, its prompt included, by f.
+func (s *session) rewrite(f func(Message) Message) {
+	s.mu.Lock()
+	from := s.said.prompt
+	entries := slices.Clone(s.said.entries[from:])
+	s.mu.Unlock()
+	for i := range entries {
+		entries[i].Message = f(entries[i].valid())
+	}
+	s.change(record{Type: recordReplace, From: from, Entries: entries})
+}
+
+// messages is the history of the run that has the turn, for the model.
+func (s *session) messages() []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.messages()
+}
 
 // sessions holds the sessions of this process.
 type sessions struct {
