@@ -21,13 +21,14 @@ import (
 // real is an agent on the real manager, which runs servers as child processes.
 type real struct {
 	world
-	manager *mcp.Manager
-	log     mcptest.Log
+	manager  *mcp.Manager
+	received mcptest.Log
 }
 
 func newReal(t *testing.T, o mcptest.Options) *real {
 	t.Helper()
-	w := &real{log: mcptest.NewLog(t)}
+	w := &real{received: mcptest.NewLog(t)}
+	w.log = &lockedBuffer{}
 	w.t, w.host, w.secrets = t, &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, mcp.NewSecrets()
 	var err error
 	if w.dir, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
@@ -37,19 +38,26 @@ func newReal(t *testing.T, o mcptest.Options) *real {
 	w.write(".gitignore", "ignored/\n")
 	w.write("ignored/x.txt", "alpha ignored\n")
 	w.write(".env", "alpha=1\n")
-	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	log := slog.New(slog.NewTextHandler(w.log, nil))
 	state := workspace.NewState()
 	state.SetFolders([]workspace.Folder{{Path: w.dir, Name: filepath.Base(w.dir)}})
 	w.manager = mcp.NewManager(mcp.Options{Name: "test", Version: "1", State: state, TrustFile: filepath.Join(t.TempDir(), "trust.json"), Environ: os.Environ(), Secrets: w.secrets, Log: log})
 	t.Cleanup(w.manager.Close)
-	o.Log = string(w.log)
+	o.Log = string(w.received)
 	command, args, env := mcptest.Command(t, o)
 	w.manager.Configure([]mcp.ServerConfig{{
 		Name: "fake", Source: "user", Type: "stdio", Command: command, Args: args, Env: env, Cwd: w.dir,
 		Timeout: mcp.DefaultTimeout, StartupTimeout: mcp.DefaultStartupTimeout, Protocol: "auto", Fingerprint: "f1",
 	}})
-	w.audit = agent.NewAudit(filepath.Join(t.TempDir(), "audit"), w.secrets, log)
-	w.agent = agent.New(agent.Options{Manager: w.manager, State: state, Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(t.TempDir(), "approvals.json"), Log: log})
+	w.state = t.TempDir()
+	t.Cleanup(func() {
+		for _, m := range w.received.Method(t, "tools/call") {
+			w.told.Served("fake", m.Tool())
+		}
+		w.checkAudit()
+	})
+	w.audit = agent.NewAudit(filepath.Join(w.state, "audit"), w.secrets, log)
+	w.agent = agent.New(agent.Options{Manager: w.manager, State: state, Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"), Log: log})
 	t.Cleanup(w.agent.Close)
 	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: []string{w.dir}, Host: w.host}
 	return w
@@ -117,7 +125,7 @@ func (w *real) cancel(tool, args string) time.Duration {
 		_, _, err := w.run(ctx, "go", agenttest.Call(call("c", "mcp__fake__"+tool, args)))
 		ended <- err
 	}()
-	w.log.AwaitCall(w.t, tool)
+	w.received.AwaitCall(w.t, tool)
 	began := time.Now()
 	cancel(agent.ErrCancelled)
 	err := <-ended
@@ -135,8 +143,8 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 		if took := w.cancel(tool, `{"seconds":20}`); took > 2*time.Second { // the fault takes 20 s
 			t.Errorf("%s: the answer took %v", tool, took)
 		}
-		asked := w.log.AwaitCall(t, tool)
-		w.log.Await(t, 1, func() []mcptest.Entry { return w.cancels(asked) })
+		asked := w.received.AwaitCall(t, tool)
+		w.received.Await(t, 1, func() []mcptest.Entry { return w.cancels(asked) })
 		w.must("next", agenttest.Call(call("d", "mcp__fake__echo", "{}")))
 		if n := len(w.cancels(asked)); n != 1 {
 			t.Errorf("%s: the server was told %d times", tool, n)
@@ -145,7 +153,7 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 }
 
 func (w *real) cancels(of mcptest.Entry) (out []mcptest.Entry) {
-	for _, e := range w.log.Method(w.t, "notifications/cancelled") {
+	for _, e := range w.received.Method(w.t, "notifications/cancelled") {
 		if strings.Contains(string(e.Params), `"requestId":`+string(of.ID)) {
 			out = append(out, e)
 		}

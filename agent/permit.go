@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -160,7 +161,7 @@ func rejected(answer Answer) permit {
 		text += ": " + ellipsis(reason, 2000)
 	}
 	return permit{callResult: callResult{
-		status: Rejected, by: by, reason: answer.Reason,
+		status: Rejected, by: by, reason: cmp.Or(strings.TrimSpace(answer.Reason), "denied by the "+by), // the audit's lines all have one
 		text: strings.TrimRight(text, ".") + "." + notRun + " Do not repeat it unchanged; other calls are not concerned.",
 	}}
 }

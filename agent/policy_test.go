@@ -99,7 +99,7 @@ func (w *world) files() {
 	}
 	ignored := filepath.Join(w.dir, "ignored")
 	w.agent = agent.NewWith(agent.Options{
-		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"), Log: slog.New(slog.DiscardHandler),
+		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"), Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, func(path string, _ bool) bool {
 		return path == ignored || strings.HasPrefix(path, ignored+string(filepath.Separator))
 	})

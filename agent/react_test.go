@@ -160,7 +160,7 @@ func TestLimits(t *testing.T) {
 				task := w.task
 				llm := agenttest.NewScript(t, c.script)
 				task.Prompt, task.LLM = "go", llm
-				res, err := w.agent.Run(t.Context(), task)
+				res, err := w.work(t.Context(), task)
 				if err != nil || res.Status != "stopped" || res.StopReason != c.want || res.Steps != c.steps {
 					t.Fatalf("%+v, %v", res, err)
 				}

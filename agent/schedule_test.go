@@ -39,7 +39,7 @@ func TestRandomSchedules(t *testing.T) {
 				}
 				asked++
 				wg.Go(func() { // ends by the cancel at the latest
-					res, err := w.agent.Run(ctx, task)
+					res, err := w.work(ctx, task)
 					w.checkRun(res, err)
 				})
 			}
@@ -63,7 +63,8 @@ func TestRandomSchedules(t *testing.T) {
 	}
 }
 
-// checkRun checks that nothing of a run was lost.
+// checkRun checks that nothing of a run was lost; the world's own check holds
+// its calls against the audit.
 func (w *world) checkRun(res agent.Result, err error) {
 	if err == nil && res.Status != "completed" && res.Status != "stopped" || err != nil && res.Status != "cancelled" && res.Status != "failed" {
 		w.t.Errorf("%s: status %s, error %v", res.RunID, res.Status, err)
@@ -74,22 +75,6 @@ func (w *world) checkRun(res agent.Result, err error) {
 			w.t.Errorf("%s: call %+v", res.RunID, c)
 		}
 		ids[c.ID] = c.Status
-	}
-	lines, err := w.audit.Read(agent.AuditFilter{Limit: 1000, RunID: res.RunID})
-	if err != nil {
-		w.t.Error(err)
-	}
-	audited := 0
-	for _, l := range lines {
-		if l.DecidedBy != "mention" {
-			audited++
-		}
-		if l.DecidedBy == "" || l.Outcome == "" {
-			w.t.Errorf("%s: audit %+v", res.RunID, l)
-		}
-	}
-	if audited != len(ids) {
-		w.t.Errorf("%s: %d calls, %d audit lines", res.RunID, len(ids), audited)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestPromptsOfASessionWaitForEachOther(t *testing.T) {
 			task := w.task
 			task.Session, task.Prompt, task.LLM = session, prompt, agenttest.NewLLM(t, step)
 			go func() {
-				_, err := w.agent.Run(ctx, task)
+				_, err := w.work(ctx, task)
 				ended <- fmt.Sprint(prompt, " ", err)
 			}()
 			synctest.Wait()

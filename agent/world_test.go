@@ -1,11 +1,13 @@
 package agent_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -32,15 +34,30 @@ type world struct {
 	state   string
 	secrets *mcp.Secrets
 	task    agent.Task // what run adds a prompt to
+	told    agenttest.Evidence
+	log     *lockedBuffer
+}
+
+// lockedBuffer takes the log of an agent.
+type lockedBuffer struct {
+	mu sync.Mutex
+	bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Buffer.Write(p)
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, servers: newServers(), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, secrets: mcp.NewSecrets()}
+	w := &world{t: t, servers: newServers(), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, secrets: mcp.NewSecrets(), log: &lockedBuffer{}}
 	var err error
 	if w.dir, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	w.state = t.TempDir()
+	t.Cleanup(w.checkAudit)
 	w.audit = agent.NewAudit(filepath.Join(w.state, "audit"), w.secrets, slog.New(slog.DiscardHandler))
 	w.restart()
 	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: []string{w.dir}, Host: w.host}
@@ -51,8 +68,18 @@ func newWorld(t testing.TB) *world {
 func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
 		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
-		Log: slog.New(slog.DiscardHandler),
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
+}
+
+// checkAudit holds the audit against what the runs told and what was logged.
+func (w *world) checkAudit() {
+	w.log.mu.Lock()
+	w.told.Log(w.log.Bytes())
+	w.log.mu.Unlock()
+	if err := agenttest.CheckAudit(w.state, &w.told); err != nil && !w.t.Failed() {
+		w.t.Error(err)
+	}
 }
 
 // run works on a prompt with a model that follows steps.
@@ -60,8 +87,17 @@ func (w *world) run(ctx context.Context, prompt string, steps ...agenttest.Step)
 	llm := agenttest.NewLLM(w.t, steps...)
 	t := w.task
 	t.Prompt, t.LLM = prompt, llm
-	res, err := w.agent.Run(ctx, t)
+	res, err := w.work(ctx, t)
 	return res, llm, err
+}
+
+// work runs a task.
+func (w *world) work(ctx context.Context, t agent.Task) (agent.Result, error) {
+	res, err := w.agent.Run(ctx, t)
+	w.log.mu.Lock()
+	defer w.log.mu.Unlock()
+	w.told.Result(res)
+	return res, err
 }
 
 // must is run for prompts that have to succeed.

@@ -30,7 +30,8 @@ type world struct {
 	root   string
 	state  string
 	// reading is held while the editor reads nothing.
-	reading sync.RWMutex
+	reading  sync.RWMutex
+	evidence *evidence
 }
 
 // gatedWriter blocks while the editor does not read.
@@ -75,7 +76,8 @@ func newWorld(t testing.TB, u setup) *world {
 	for name, text := range u.files {
 		w.write(name, text)
 	}
-	log := slog.New(slog.NewTextHandler(testLog{t}, nil))
+	w.evidence = newEvidence(w)
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(testLog{t}, w.evidence), nil))
 	secrets := mcp.NewSecrets()
 	state := workspace.NewState()
 	manager := mcp.NewManager(mcp.Options{
@@ -110,7 +112,7 @@ func newWorld(t testing.TB, u setup) *world {
 	options := map[string]any{"workspaceTrusted": true}
 	maps.Copy(options, u.options)
 	if u.servers != nil {
-		options["mcpServers"] = serverEntries(t, u.servers)
+		options["mcpServers"] = serverEntries(t, w.evidence.watch(t, u.servers))
 	}
 	u.init.Options = options
 	w.Initialize(u.init)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"agentls/agent/agenttest"
 	"agentls/mcp/mcptest"
 )
 
@@ -47,10 +48,27 @@ func TestScripts(t *testing.T) {
 			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
 			e.Setenv("FAKE", string(b))
 			e.Setenv("D", "$") // for a dollar that expand leaves
+			e.Defer(func() { checkAudit(t, filepath.Join(home, "state", "agentls"), filepath.Join(e.WorkDir, "fake.log")) })
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile},
 	})
+}
+
+// checkAudit holds the audit of a state directory against the log beside it
+// and against what reached the fake server. It is done at the end of every
+// story.
+func checkAudit(tb testing.TB, state, fake string) {
+	told := agenttest.Evidence{SomeRuns: true, Secrets: []string{"sk-script-secret"}}
+	if err := told.LogFile(filepath.Join(state, "log", "agentls.log")); err != nil {
+		tb.Error(err)
+	}
+	for _, m := range mcptest.Log(fake).Method(tb, "tools/call") {
+		told.Served("fake", m.Tool())
+	}
+	if err := agenttest.CheckAudit(state, &told); err != nil {
+		tb.Error(err)
+	}
 }
 
 // fakeServer is the configuration of one fake MCP server.

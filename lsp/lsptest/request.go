@@ -173,6 +173,22 @@ func (e *Editor) All() []Notification {
 	return append([]Notification(nil), e.notes...)
 }
 
+// Answered returns what the server answered to requests by now: results, and
+// the data of errors.
+func (e *Editor) Answered() (list []json.RawMessage) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.pending {
+		switch {
+		case p.err != nil:
+			list = append(list, p.err.Data)
+		case p.answered:
+			list = append(list, p.result)
+		}
+	}
+	return list
+}
+
 // Requests returns the server's requests of a method that came by now.
 func (e *Editor) Requests(method string) (list []Request) {
 	e.mu.Lock()
