@@ -36,7 +36,10 @@ type Options struct {
 	// RememberFile is <state>/approvals.json: what was allowed for always.
 	// Empty: it is kept in memory.
 	RememberFile string
-	Log          *slog.Logger
+	// ResultsDir is <state>/results, where results that are too long for the
+	// model are kept whole. Empty: they are cut for good.
+	ResultsDir string
+	Log        *slog.Logger
 }
 
 // manager is what the agent uses of an [mcp.Manager], which owns processes and
@@ -64,6 +67,7 @@ type Agent struct {
 	remember *remember
 	system   *template.Template
 	builtins []*tool
+	results  *store
 	log      *slog.Logger
 
 	sessions sessions
@@ -88,6 +92,7 @@ func newAgent(o Options) *Agent {
 		remember: newRemember(o.RememberFile, o.Log),
 		system:   template.Must(template.New("system.md").ParseFS(prompts, "prompts/system.md")),
 		builtins: builtins(),
+		results:  newStore(o.ResultsDir, o.Log),
 		log:      o.Log,
 	}
 }

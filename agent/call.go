@@ -23,6 +23,7 @@ type callResult struct {
 	status Outcome
 	text   string  // for the model; never empty
 	images []Image // likewise
+	stored string  // the id under which the whole text is kept, where this one is cut
 	by     string  // who decided, for the audit
 	reason string  // why it did not complete, for audit and user
 	began  time.Time
@@ -88,7 +89,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 		err error
 	}
 	e := env{
-		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes,
+		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
 		progress: func(m mcp.Progress) {
 			if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
 				r.emitCall(p.event(ToolRunning, text), false)
@@ -103,7 +104,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 	if err == nil {
 		err = got.err
 	}
-	res := callResult{status: Completed, text: got.out.text, images: got.out.images, began: began, took: time.Since(began)}
+	res := callResult{status: Completed, text: got.out.text, images: got.out.images, stored: got.out.stored, began: began, took: time.Since(began)}
 	switch {
 	case !ok:
 		res.status, res.text, res.reason = Unknown, cancelledCall, "did not react to the cancel, outcome unknown"
@@ -142,8 +143,21 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
 		ran && server != "" && server != workspaceServer && !p.tool.virtual)
 	r.emitCall(p.event(ToolCallState(res.status), message), true)
-	res.text = truncate(res.text, r.t.Limits.ToolResultBytes)
+	res.text, res.stored = r.fitResult(p, res)
 	return res
+}
+
+// fitResult cuts a text that is too long for the model and keeps the whole,
+// but not of a part that read_result gave.
+func (r *run) fitResult(p pending, res callResult) (text, stored string) {
+	limit := r.t.Limits.ToolResultBytes
+	if len(res.text) <= limit || p.tool != nil && p.tool.server == "" && p.tool.name == readResultName {
+		return truncate(res.text, limit), res.stored
+	}
+	k := r.shelf().keep(limit)
+	k.add(res.text)
+	k.Close()
+	return k.String(), k.id
 }
 
 func (p pending) event(state ToolCallState, message string) ToolCallEvent {

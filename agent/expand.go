@@ -202,7 +202,7 @@ func (m *mention) body(c mcp.Content, left int) (body string, cut bool) {
 	if c.Blob == "" {
 		return clip(c.Text, left)
 	}
-	body, img := contentText(c)
+	_, body, img := contentText(c)
 	if img != nil {
 		m.images = append(m.images, *img)
 	}

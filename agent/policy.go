@@ -91,7 +91,7 @@ func (v verdict) byDefault(t *tool, secret exposure, def string) verdict {
 // nothing.
 //
 //nolint:gochecknoglobals // a constant table
-var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true}
+var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true}
 
 // Unasked gives the rules that let tools of a server run without a question.
 // They name it by its name alone, so a server that comes with a project may

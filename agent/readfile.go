@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 )
@@ -54,7 +55,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 	if in.Range != nil {
 		start, end = max(in.Range.Start, 1), in.Range.End
 	}
-	shown, err := lines(at, text, start, end, e.room(), in.LineNumbers)
+	shown, err := lines(at.shown, strings.Lines(text), start, end, e.room(), in.LineNumbers)
 	if err != nil {
 		return output{}, err
 	}
@@ -109,12 +110,13 @@ func isBinary(data []byte) bool {
 }
 
 // lines returns lines start to end (0: the last) of a text, whole lines up to
-// room bytes, and says which part of the file it is.
-func lines(at place, text string, start, end, room int, numbers bool) (string, error) {
+// room bytes, and says which part of the whole it is. name is what an error
+// calls it.
+func lines(name string, text iter.Seq[string], start, end, room int, numbers bool) (string, error) {
 	var b strings.Builder
 	last, total := 0, 0
 	full := false
-	for line := range strings.Lines(text) {
+	for line := range text {
 		total++
 		if total < start || end > 0 && total > end || full {
 			continue
@@ -131,7 +133,7 @@ func lines(at place, text string, start, end, room int, numbers bool) (string, e
 	case total == 0:
 		return "[the file is empty]", nil
 	case start > total:
-		return "", fmt.Errorf("%q has %d lines, the range starts at %d", at.shown, total, start)
+		return "", fmt.Errorf("%q has %d lines, the range starts at %d", name, total, start)
 	case end > 0 && end < start:
 		return "", fmt.Errorf("the range ends at %d, before its start %d", end, start)
 	case start == 1 && last == total:

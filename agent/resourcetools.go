@@ -61,7 +61,7 @@ func (a *Agent) resourceTools(server string) []*tool {
 			if err != nil {
 				return output{}, err
 			}
-			return toolOutput(mcp.ToolResult{Content: contents}, e.limit), nil
+			return toolOutput(mcp.ToolResult{Content: contents}, e), nil
 		},
 	}}
 }

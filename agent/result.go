@@ -26,50 +26,46 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
 // toolOutput makes what a server answered readable for the model: text parts
 // in order, images beside, everything else as a line that tells URI, name and
-// type (agentscope-ai/agentscope#2798). Texts beyond some multiple of limit
-// are not copied: the gate cuts them anyway.
-func toolOutput(res mcp.ToolResult, limit int) output {
+// type (agentscope-ai/agentscope#2798). A long text is never held twice.
+func toolOutput(res mcp.ToolResult, e env) output {
 	out := output{failed: res.IsError}
-	var parts []string
-	for _, c := range res.Content {
-		text, img := contentText(c)
+	limit := e.limit
+	if res.IsError {
+		limit = e.room() // the gate says that it is one
+	}
+	k := e.keep(limit)
+	defer k.Close()
+	for i, c := range res.Content {
+		head, text, img := contentText(c)
 		if img != nil && len(out.images) < maxImages {
 			out.images = append(out.images, *img)
 		} else if img != nil {
 			text = imageLine(c.MIMEType, decodedLen(c.Blob), "not shown: too many images")
 		}
-		parts = append(parts, text)
+		if i > 0 {
+			k.add("\n")
+		}
+		k.add(head)
+		k.add(text)
 	}
-	if len(parts) == 0 && len(res.Structured) > 0 {
-		parts = append(parts, string(res.Structured))
+	if len(res.Content) == 0 {
+		k.add(string(res.Structured))
 	}
-	if len(parts) == 1 {
-		out.text = parts[0]
-	} else {
-		out.text = joinBounded(parts, 4*limit)
-	}
+	k.Close()
+	out.text, out.stored = k.String(), k.id
 	return out
 }
 
-// joinBounded joins parts by newlines; a part that is longer than most is cut
-// at once, so that many huge parts are never held twice.
-func joinBounded(parts []string, most int) string {
-	for i, p := range parts {
-		parts[i] = truncate(p, most)
-	}
-	return strings.Join(parts, "\n")
-}
-
-// contentText gives a part of a result as text, and the image where it is one
-// that models read.
-func contentText(c mcp.Content) (string, *Image) {
+// contentText gives a part of a result as text behind a line that names it,
+// where it needs one, and the image where it is one that models read.
+func contentText(c mcp.Content) (head, text string, img *Image) {
 	switch {
 	case c.Type == "resource_link":
-		return "[resource link: " + about(c) + "]", nil
+		return "", "[resource link: " + about(c) + "]", nil
 	case c.Blob != "":
 		n := decodedLen(c.Blob)
 		if img := image(c); img != nil {
-			return imageLine(c.MIMEType, n, "shown with this result"), img
+			return "", imageLine(c.MIMEType, n, "shown with this result"), img
 		}
 		kind := "binary content"
 		switch {
@@ -78,13 +74,13 @@ func contentText(c mcp.Content) (string, *Image) {
 		case c.Type == "image" || strings.HasPrefix(c.MIMEType, "image/"):
 			kind = "image"
 		}
-		return fmt.Sprintf("[%s: %s, %d bytes, not shown]", kind, about(c), n), nil
+		return "", fmt.Sprintf("[%s: %s, %d bytes, not shown]", kind, about(c), n), nil
 	case c.Type == "resource" && c.URI != "":
-		return "[resource " + about(c) + "]\n" + c.Text, nil
+		return "[resource " + about(c) + "]\n", c.Text, nil
 	case c.Text == "" && c.Type != "text" && c.Type != "resource" && c.Type != "":
-		return "[" + oneLine(c.Type, 60) + " content: " + about(c) + "]", nil
+		return "", "[" + oneLine(c.Type, 60) + " content: " + about(c) + "]", nil
 	}
-	return c.Text, nil
+	return "", c.Text, nil
 }
 
 // about names a content: URI, name and type as far as they are known.
@@ -127,20 +123,17 @@ func decodedLen(b64 string) int {
 // a longer text.
 func truncate(text string, limit int) string {
 	if len(text) <= limit {
-		if text = strings.ToValidUTF8(text, "\uFFFD"); len(text) <= limit {
-			return text
-		}
+		return validWithin(text, limit)
 	}
-	notice := func(cut int) string {
-		return fmt.Sprintf("\n[agentls cut %d of %d bytes here]\n", cut, len(text))
+	return cut{head: text, tail: text, size: int64(len(text))}.fit(limit)
+}
+
+// validWithin is text of at most limit bytes as valid UTF-8 of at most as many.
+func validWithin(text string, limit int) string {
+	if valid := strings.ToValidUTF8(text, "\uFFFD"); len(valid) <= limit {
+		return valid
 	}
-	room := limit - len(notice(len(text)))
-	if room <= 0 {
-		return notice(len(text))[:max(limit, 0)] // ASCII
-	}
-	head := strings.ToValidUTF8(clipEnd(text[:room*2/3]), "?")
-	tail := strings.ToValidUTF8(clipStart(text[len(text)-room/3:]), "?")
-	return head + notice(len(text)-room*2/3-room/3) + tail
+	return strings.ToValidUTF8(text, "?")
 }
 
 // clipEnd drops a character that was cut at the end.

@@ -3,6 +3,7 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -12,6 +13,7 @@ import (
 
 // agentscope-ai/agentscope#2798, eca#331, opencode-ai: each part arrives.
 func TestToolOutput(t *testing.T) {
+	e := env{limit: 1000, shelf: newStore("", slog.New(slog.DiscardHandler)).of(sessionKey{})}
 	for _, c := range []struct {
 		name   string
 		res    mcp.ToolResult
@@ -33,7 +35,7 @@ func TestToolOutput(t *testing.T) {
 		{"nothing", mcp.ToolResult{}, "", 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := toolOutput(c.res, 1000)
+			got := toolOutput(c.res, e)
 			if got.text != c.want || len(got.images) != c.images {
 				t.Errorf("got %q with %d images, want %q", got.text, len(got.images), c.want)
 			}
@@ -43,7 +45,7 @@ func TestToolOutput(t *testing.T) {
 	for range 20 {
 		many = append(many, mcp.Content{Type: "image", MIMEType: "image/png", Blob: "iVBORw0KGgo="})
 	}
-	if got := toolOutput(mcp.ToolResult{Content: many}, 1000); len(got.images) != maxImages || strings.Count(got.text, "too many images") != 20-maxImages {
+	if got := toolOutput(mcp.ToolResult{Content: many}, env{limit: 5000, shelf: e.shelf}); len(got.images) != maxImages || strings.Count(got.text, "too many images") != 20-maxImages {
 		t.Errorf("%d images, %s", len(got.images), got.text)
 	}
 }

@@ -140,6 +140,9 @@ func (r *run) shrink() {
 	})
 }
 
+// shelf is where the run's long results are kept.
+func (r *run) shelf() shelf { return r.a.results.of(sessionKey{r.t.Folder, r.t.Session}) }
+
 // emit tells an event, one at a time and none after the run.
 func (r *run) emit(e Event) {
 	r.mu.Lock()

@@ -29,6 +29,7 @@ type tool struct {
 	name        string // the server's own name
 	model       string // the name for the model, see nameTools
 	virtual     bool   // list_resources and read_resource, made for a server's resources
+	anywhere    bool   // a built-in tool that needs no folder
 	description string
 	schema      json.RawMessage
 	// definition is the hash of what a server said about its tool; empty for
@@ -43,6 +44,7 @@ type env struct {
 	host     Host
 	ignored  func(path string, dir bool) bool
 	limit    int                // bytes of a result
+	shelf    shelf              // where longer ones are kept
 	progress func(mcp.Progress) // never nil
 }
 
@@ -53,7 +55,8 @@ func (e env) room() int { return max(e.limit-300, e.limit/2) }
 type output struct {
 	text   string
 	images []Image
-	failed bool // the tool says that it failed
+	stored string // the id under which the whole of a text that is cut is kept
+	failed bool   // the tool says that it failed
 }
 
 // toolset is what one request offers.
@@ -67,8 +70,8 @@ type toolset struct {
 // toolset takes what can be called now.
 func (a *Agent) toolset(files bool) toolset {
 	var own []*tool
-	if files {
-		for _, t := range a.builtins {
+	for _, t := range a.builtins {
+		if files || t.anywhere {
 			c := *t // its name is set per request
 			own = append(own, &c)
 		}
@@ -146,7 +149,7 @@ func (a *Agent) serverTool(t mcp.Tool) *tool {
 			if err != nil {
 				return output{}, err
 			}
-			return toolOutput(res, e.limit), nil
+			return toolOutput(res, e), nil
 		},
 	}
 }

@@ -68,7 +68,8 @@ func newWorld(t testing.TB) *world {
 func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
 		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
-		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		ResultsDir: filepath.Join(w.state, "results"),
+		Log:        slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
 }
 
