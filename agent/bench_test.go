@@ -85,6 +85,19 @@ func (b *bench) check(t *tool, args any, want ...string) {
 }
 
 func (d desk) Document(path string) (string, bool) { text, ok := d[path]; return text, ok }
+
+func (d desk) Edit(_ context.Context, e Edit) (Edited, error) {
+	text, ok := d[e.Path]
+	switch {
+	case !ok:
+		return Edited{}, ErrNotOpen
+	case text != e.Before:
+		return Edited{}, ErrStale
+	}
+	d[e.Path] = e.After
+	return Edited{URI: "file://" + e.Path, Text: e.After}, nil
+}
+
 func (desk) Ask(ctx context.Context, _ Question) (Answer, error) {
 	return Answer{}, context.Cause(ctx)
 }

@@ -7,13 +7,18 @@ import (
 )
 
 // Host is what a run needs from its front end. lsp implements it on the
-// editor, cmd on the terminal. Edits, saves and diagnostics join it with the
-// tools that need them.
+// editor, cmd on the terminal.
 type Host interface {
 	// Document returns the text of the file at an absolute path as the front
 	// end has it, unsaved changes included; ok is false when the file is not
 	// open there.
 	Document(path string) (text string, ok bool)
+	// Edit replaces the text of an open file there, and saves it where it was
+	// saved before (CONTRACT §6, Edits). It comes back when the text is
+	// confirmed; what has begun when ctx ends is brought to its end, in 2 s at
+	// most. Errors: ErrNotOpen, ErrStale, ErrUnconfirmed, or why the front end
+	// refused.
+	Edit(ctx context.Context, e Edit) (Edited, error)
 	// Ask puts a question to a person and waits. An error is ctx's, with its
 	// cause; silence, dismissal and the deadline are answers with
 	// DecisionDeny and a reason.

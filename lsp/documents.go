@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -19,7 +20,8 @@ type document struct {
 	languageID string
 	version    int32
 	text       string
-	opened     int // counts the didOpen of a connection: another one each time it is opened
+	dirty      bool // changed since it was opened or saved
+	opened     int  // counts the didOpen of a connection: another one each time it is opened
 }
 
 // documents holds what is open. Written on the read loop only.
@@ -46,8 +48,8 @@ type openDocument struct {
 	// edits is the text while it is edited; nil: document.text is it.
 	edits    *buffer
 	stale    bool // document.text is behind edits
-	dirty    bool // changed since it was opened or saved
 	mirrored bool
+	real     string // where path leads; "": not looked at yet
 }
 
 func newDocuments(state stateWriter) *documents {
@@ -158,6 +160,47 @@ func (d *documents) announce(key string) {
 	if c := d.waiting[key]; c != nil {
 		close(c)
 		delete(d.waiting, key)
+	}
+}
+
+// linked gives the open document of a file that the editor has under another
+// path, which leads there by symbolic links.
+func (d *documents) linked(path string) (document, bool) {
+	d.lookAtLinks()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.open {
+		if o.real == path && o.path != path {
+			return o.snapshot(), true
+		}
+	}
+	return document{}, false
+}
+
+// lookAtLinks finds where the paths of documents lead that were opened since.
+// No lock is held while it looks.
+func (d *documents) lookAtLinks() {
+	d.mu.Lock()
+	var fresh []document
+	for _, o := range d.open {
+		if o.real == "" && o.path != "" {
+			fresh = append(fresh, document{uri: o.uri, path: o.path, opened: o.opened})
+		}
+	}
+	d.mu.Unlock()
+	for _, doc := range fresh {
+		real := doc.path
+		if dir, err := filepath.EvalSymlinks(filepath.Dir(doc.path)); err == nil {
+			real = filepath.Join(dir, filepath.Base(doc.path)) // of a file that is not there yet
+		}
+		if whole, err := filepath.EvalSymlinks(doc.path); err == nil {
+			real = whole
+		}
+		d.mu.Lock()
+		if o := d.open[doc.uri]; o != nil && o.opened == doc.opened {
+			o.real = real
+		}
+		d.mu.Unlock()
 	}
 }
 

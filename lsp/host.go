@@ -11,9 +11,27 @@ type host struct{ x *run }
 
 // Document gives the text of an open file as the editor has it now.
 func (h host) Document(path string) (string, bool) {
-	h.x.s.docs.flush() // the state is kept a little behind the editor
-	d, ok := h.x.s.o.State.ByPath(path)
-	return d.Text, ok
+	d, ok := h.x.s.openFile(path)
+	return d.text, ok
+}
+
+// Edit changes the text of an open file in the editor.
+func (h host) Edit(ctx context.Context, e agent.Edit) (agent.Edited, error) {
+	d, ok := h.x.s.openFile(e.Path)
+	if !ok {
+		return agent.Edited{}, agent.ErrNotOpen
+	}
+	return h.x.s.replace(ctx, d, e)
+}
+
+// openFile gives the open document of a file at a path, however the editor
+// spells it.
+func (s *Server) openFile(path string) (document, bool) {
+	s.docs.flush() // the state is kept a little behind the editor
+	if known, ok := s.o.State.ByPath(path); ok {
+		return s.docs.get(known.URI)
+	}
+	return s.docs.linked(path)
 }
 
 // Ask puts the question to the person and marks the run as waiting meanwhile.

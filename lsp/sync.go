@@ -130,6 +130,7 @@ func (d *documents) didSave(params []byte) error {
 	return d.update(params, func(o *openDocument, _ documentParams) {
 		o.dirty = false
 		d.touch(o)
+		d.announce(o.uri)
 	})
 }
 

@@ -2,6 +2,7 @@ package agenttest
 
 import (
 	"context"
+	"os"
 	"slices"
 	"sync"
 
@@ -16,6 +17,11 @@ type Host struct {
 	Answer func(ctx context.Context, q agent.Question) (agent.Answer, error)
 	// On is called for each event, in order; nil: it is only recorded.
 	On func(agent.Event)
+	// Editing is called before an edit of an open document; an error is
+	// Edit's, and nothing is edited. nil: every edit is taken.
+	Editing func(agent.Edit) error
+	// Keeps says that edited documents are not saved.
+	Keeps bool
 
 	mu        sync.Mutex
 	documents map[string]string
@@ -39,6 +45,36 @@ func (h *Host) Document(path string) (text string, ok bool) {
 	defer h.mu.Unlock()
 	text, ok = h.documents[path]
 	return text, ok
+}
+
+// Edit implements [agent.Host]: on what Open gave. A document that is saved is
+// written to its path where there is a file.
+func (h *Host) Edit(ctx context.Context, e agent.Edit) (agent.Edited, error) {
+	if h.Editing != nil {
+		if err := h.Editing(e); err != nil {
+			return agent.Edited{}, err
+		}
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	text, ok := h.documents[e.Path]
+	switch {
+	case !ok:
+		return agent.Edited{}, agent.ErrNotOpen
+	case text != e.Before:
+		return agent.Edited{}, agent.ErrStale
+	case ctx.Err() != nil:
+		return agent.Edited{}, context.Cause(ctx)
+	}
+	disk, err := os.ReadFile(e.Path)
+	saved := err == nil && string(disk) == text && !h.Keeps
+	if saved {
+		if err := os.WriteFile(e.Path, []byte(e.After), 0o600); err != nil {
+			return agent.Edited{}, err
+		}
+	}
+	h.documents[e.Path] = e.After
+	return agent.Edited{URI: "file://" + e.Path, Text: e.After, Saved: saved}, nil
 }
 
 // Ask implements [agent.Host].

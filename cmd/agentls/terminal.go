@@ -42,6 +42,11 @@ func openTerminal(p program, secrets *mcp.Secrets) *terminal {
 // Document implements [agent.Host]: a shell has no unsaved text.
 func (t *terminal) Document(string) (string, bool) { return "", false }
 
+// Edit implements [agent.Host]: a shell has no file open.
+func (t *terminal) Edit(context.Context, agent.Edit) (agent.Edited, error) {
+	return agent.Edited{}, agent.ErrNotOpen
+}
+
 // Emit implements [agent.Host].
 func (t *terminal) Emit(e agent.Event) {
 	t.mu.Lock()
