@@ -26,6 +26,7 @@ type callResult struct {
 	stored string  // the id under which the whole text is kept, where this one is cut
 	by     string  // who decided, for the audit
 	reason string  // why it did not complete, for audit and user
+	digest digest  // of text and images, before the gate's cut
 	began  time.Time
 	took   time.Duration
 }
@@ -143,6 +144,7 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
 		ran && server != "" && server != workspaceServer && !p.tool.virtual)
 	r.emitCall(p.event(ToolCallState(res.status), message), true)
+	res.digest = digestResult(res)
 	res.text, res.stored = r.fitResult(p, res)
 	return res
 }

@@ -35,11 +35,11 @@ type mention struct {
 	images []Image
 }
 
-// expand reads what the prompt mentions (CONTRACT §6): beside each other, each
+// expand reads what a text of the user's mentions (CONTRACT §6): beside each other, each
 // once, each with its own deadline. A failed read is told to the model, and
 // the run goes on.
-func (r *run) expand(ctx context.Context) expansion {
-	found := r.mentions()
+func (r *run) expand(ctx context.Context, text string) expansion {
+	found := r.mentions(text)
 	var g errgroup.Group
 	g.SetLimit(parallelReads)
 	for _, m := range found {
@@ -66,13 +66,13 @@ func (r *run) expand(ctx context.Context) expansion {
 	return e
 }
 
-// mentions returns what the prompt mentions, each once, in order. Those that
+// mentions returns what a text mentions, each once, in order. Those that
 // are not to be read have their status already.
-func (r *run) mentions() []*mention {
+func (r *run) mentions(text string) []*mention {
 	var out []*mention
 	seen := map[[3]string]bool{}
 	reads := 0
-	for _, m := range r.a.manager.Mentions(r.t.Prompt) {
+	for _, m := range r.a.manager.Mentions(text) {
 		one := &mention{Mention: m, result: MentionResult{Server: m.Server, URI: m.URI}}
 		switch {
 		case m.Quoted && !m.Known:

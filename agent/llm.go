@@ -110,6 +110,7 @@ type ProviderError struct {
 	Kind      ErrorKind
 	Message   string // a sentence, no secret in it
 	Retryable bool
+	Began     bool  // the answer had begun when it broke off
 	Err       error // the cause, may be nil
 }
 

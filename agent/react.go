@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"slices"
@@ -18,62 +17,156 @@ const (
 	settleWait = 500 * time.Millisecond // before each model call, for a list that is being fetched anew
 )
 
-// maxRounds is how many equal rounds of calls in a row are a loop.
-const maxRounds = 3
+// ending is how a run comes to its end by itself.
+type ending struct {
+	reason string // RunResult's stopReason
+	text   string // of the last answer: not in the history yet
+	why    string // a limit, in words; empty: the run is completed
+	advice string // what a person can do then
+}
+
+const goOn = "send “go on” to continue"
 
 // react works in turns of a model call and the tool calls that it asks for,
 // until an answer comes without any or a limit is hit.
 func (r *run) react(ctx context.Context) error {
 	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
-	e := r.expand(ctx)
-	r.s.expand(Message{Role: User, Text: e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars), Images: e.images})
+	r.begin(ctx)
 	for {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if r.res.Steps >= r.t.Limits.Steps {
-			r.stop("max_steps", fmt.Sprintf("the limit of %d model calls was reached", r.t.Limits.Steps))
+		if e := r.limit(); e != nil {
+			r.end(*e)
 			return nil
 		}
-		if r.spent >= r.t.Limits.Tokens {
-			r.stop("max_tokens", fmt.Sprintf("the limit of %d tokens was reached", r.t.Limits.Tokens))
-			return nil
-		}
-		done, err := r.step(ctx)
-		if done || err != nil {
+		e, err := r.step(ctx)
+		if err != nil {
 			return err
 		}
+		if e != nil && !r.goesOn(ctx, *e) {
+			r.end(*e)
+			return nil
+		}
 	}
+}
+
+// begin puts what the prompt mentions into its message, and what a person
+// added meanwhile.
+func (r *run) begin(ctx context.Context) {
+	e := r.expand(ctx, r.t.Prompt)
+	if more := paragraphs(r.steered(false)...); more != "" {
+		r.t.Prompt = paragraphs(r.t.Prompt, more)
+		of := r.expand(ctx, more)
+		e = expansion{append(e.blocks, of.blocks...), append(e.images, of.images...)}
+	}
+	text := e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars)
+	r.s.expand(user([]string{text}, e.images))
+}
+
+// limit tells when no model call is left; nil: there is one.
+func (r *run) limit() *ending {
+	switch {
+	case r.res.Steps >= r.t.Limits.Steps:
+		return &ending{reason: "max_steps", why: fmt.Sprintf("the limit of %d model calls was reached", r.t.Limits.Steps), advice: goOn}
+	case r.spent >= r.t.Limits.Tokens:
+		return &ending{reason: "max_tokens", why: fmt.Sprintf("the limit of %d tokens was reached", r.t.Limits.Tokens), advice: goOn}
+	}
+	return nil
+}
+
+// goesOn lets a run that came to its end go on with what a person added
+// meanwhile.
+func (r *run) goesOn(ctx context.Context, e ending) bool {
+	parts, images := r.added(ctx, true)
+	if len(parts) == 0 {
+		return false
+	}
+	if e.reason != "loop" { // there the results stand last
+		r.s.add(Message{Role: Assistant, Text: e.said()})
+		r.said = r.res.Text
+	}
+	r.s.add(user(parts, images))
+	return true
+}
+
+// end ends the run.
+func (r *run) end(e ending) {
+	r.res.Status, r.res.StopReason = StatusCompleted, e.reason
+	if e.why != "" {
+		r.res.Status, r.res.Note = StatusStopped, e.why+": "+e.advice
+	}
+	r.s.add(Message{Role: Assistant, Text: e.said()})
+}
+
+// said is the assistant's message of an end.
+func (e ending) said() string {
+	switch {
+	case e.why != "":
+		return noted(e.text, "[stopped by agentls: "+e.why+"]")
+	case strings.TrimSpace(e.text) == "":
+		return "[an empty answer]"
+	}
+	return e.text
 }
 
 // step is one model call and its tool calls. The tools are taken anew, so that
 // one that a server adds in a run is offered in the same run
-// (github/copilot-cli#3125).
-func (r *run) step(ctx context.Context) (done bool, err error) {
+// (github/copilot-cli#3125). It gives how the run ends, nil when it goes on.
+func (r *run) step(ctx context.Context) (*ending, error) {
 	within(ctx, settleWait, r.a.manager.Settle)
 	set := r.a.toolset(len(r.t.Folders) > 0)
-	r.res.Steps++
-	r.emit(Event{Kind: EventStep, Step: r.res.Steps})
 	resp, err := r.complete(ctx, set)
 	if strings.TrimSpace(resp.Text) != "" {
-		r.res.Text = resp.Text
+		r.res.Text = paragraphs(r.said, resp.Text)
 	}
 	if err != nil {
 		r.partial = resp.Text
 		if ctx.Err() != nil {
-			return false, context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
-		return false, AsProviderError(err)
+		return nil, AsProviderError(err)
 	}
-	if len(resp.ToolCalls) > 0 && resp.FinishReason != "length" && resp.FinishReason != "content_filter" {
+	switch {
+	case resp.FinishReason == "length": // a call may be cut as well: none runs
+		return &ending{reason: "length", text: resp.Text, why: "the answer was cut by the provider's length limit", advice: goOn}, nil
+	case resp.FinishReason == "content_filter":
+		return &ending{reason: "content_filter", text: resp.Text, why: "the provider's content filter ended the answer", advice: "say it in another way"}, nil
+	case len(resp.ToolCalls) > 0: // whatever the reason says: some providers say stop
 		return r.useTools(ctx, set, resp)
 	}
-	r.answer(resp)
-	return true, nil
+	return &ending{reason: "end_turn", text: resp.Text}, nil
 }
 
-// complete calls the model and counts what it cost.
+// complete calls the model. An answer that broke off is asked for once more,
+// on the same history: nothing of it was run, and what ran before has its
+// results there (editor-code-assistant/eca#224).
 func (r *run) complete(ctx context.Context, set toolset) (Response, error) {
+	resp, err := r.turn(ctx, set)
+	if err == nil || ctx.Err() != nil || !brokeOff(err) || r.limit() != nil {
+		return resp, err
+	}
+	r.a.log.Warn("an answer broke off, asking for it again", "run", r.t.RunID, "error", r.a.secrets.Redact(err.Error()))
+	if resp.Text != "" {
+		r.emit(Event{Kind: EventText, Delta: "\n\n*(the answer broke off and is asked for again)*"})
+	}
+	again, err := r.turn(ctx, set)
+	if err != nil && strings.TrimSpace(again.Text) == "" {
+		again.Text = resp.Text // what was received is kept
+	}
+	return again, err
+}
+
+// brokeOff reports whether an answer that had begun may be asked for again.
+func brokeOff(err error) bool {
+	pe, ok := errors.AsType[*ProviderError](err)
+	return ok && pe.Began && pe.Retryable
+}
+
+// turn is one call of the model.
+func (r *run) turn(ctx context.Context, set toolset) (Response, error) {
+	r.res.Steps++
+	r.emit(Event{Kind: EventStep, Step: r.res.Steps})
 	messages := append([]Message{{Role: System, Text: r.systemPrompt(set)}}, repair(r.s.messages())...)
 	if r.noImages {
 		messages = withoutImages(messages)
@@ -112,7 +205,7 @@ func (r *run) ask(ctx context.Context, req Request) (Response, error) {
 		r.res.Usage = r.res.Usage.Add(used)
 		sum := r.res.Usage
 		r.emit(Event{Kind: EventUsage, Usage: &sum})
-	} else if err == nil {
+	} else if err == nil || resp.Text != "" || resp.Reasoning != "" {
 		r.spent += guessTokens(req, resp)
 	}
 	return resp, err
@@ -134,35 +227,10 @@ func guessTokens(req Request, resp Response) int {
 	return n / 4
 }
 
-// answer takes an answer without calls.
-func (r *run) answer(resp Response) {
-	switch resp.FinishReason {
-	case "length":
-		r.partial = resp.Text
-		r.stop("length", "the answer was cut by the provider's length limit")
-	case "content_filter":
-		r.partial = resp.Text
-		r.stop("content_filter", "the provider's content filter ended the answer")
-	default:
-		r.res.Status, r.res.StopReason = StatusCompleted, "end_turn"
-		if strings.TrimSpace(resp.Text) == "" {
-			r.note("", "[an empty answer]")
-			return
-		}
-		r.s.add(Message{Role: Assistant, Text: resp.Text})
-	}
-}
-
-// stop ends the run at a limit.
-func (r *run) stop(reason, note string) {
-	r.res.Status, r.res.StopReason = StatusStopped, reason
-	r.note(r.partial, "[stopped by agentls: "+note+"]")
-}
-
 // useTools runs the calls of an answer beside each other. The history gets
 // answer and results in one step. Each call has its result, also when ctx
 // ends (charmbracelet/crush#2492).
-func (r *run) useTools(ctx context.Context, set toolset, resp Response) (done bool, err error) {
+func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending, error) {
 	calls := distinct(resp.ToolCalls)
 	r.s.call(resp.Text, validCalls(calls))
 	results := make([]callResult, len(calls))
@@ -176,20 +244,29 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (done bo
 		})
 	}
 	_ = g.Wait() // a call's error is in its result
-	equal := r.rounds.add(calls, results)
-	note := ""
-	if equal == maxRounds {
-		note = fmt.Sprintf("[agentls: the same calls gave the same results %d times in a row. Do something else, or answer with what is known.]", equal)
-	}
+	note, stop := r.circles.add(calls, results, wrote(set, calls, results))
 	r.s.settle(note)
-	if ctx.Err() != nil {
-		return false, context.Cause(ctx)
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case stop:
+		return &ending{reason: "loop", why: "the model repeated the same calls without a new result", advice: "say what it should do differently, or " + goOn}, nil
 	}
-	if equal > maxRounds {
-		r.stop("loop", "the model repeated the same calls without a new result")
-		return true, nil
+	if parts, images := r.added(ctx, false); len(parts) > 0 {
+		r.s.add(user(parts, images))
 	}
-	return false, nil
+	return nil, nil
+}
+
+// wrote reports whether a round changed a file of the workspace.
+func wrote(set toolset, calls []ToolCall, results []callResult) bool {
+	for i, c := range calls {
+		t := set.byName[c.Name]
+		if t != nil && t.server == "" && (t.name == "write_file" || t.name == "edit_file") && results[i].status == Completed {
+			return true
+		}
+	}
+	return false
 }
 
 // distinct gives each call of an answer an id of its own.
@@ -203,26 +280,4 @@ func distinct(calls []ToolCall) []ToolCall {
 		seen[out[i].ID] = true
 	}
 	return out
-}
-
-// rounds notices that a model goes in circles (charmbracelet/crush#2130).
-type rounds struct {
-	last  [sha256.Size]byte
-	equal int
-}
-
-// add returns how many rounds in a row had the same calls with the same
-// results, this one included.
-func (l *rounds) add(calls []ToolCall, results []callResult) int {
-	h := sha256.New()
-	for i, c := range calls {
-		fmt.Fprintf(h, "%q %q %q\n", c.Name, c.Arguments, results[i].text)
-	}
-	var sum [sha256.Size]byte
-	h.Sum(sum[:0])
-	if l.equal == 0 || sum != l.last {
-		l.last, l.equal = sum, 0
-	}
-	l.equal++
-	return l.equal
 }

@@ -164,6 +164,9 @@ func TestLimits(t *testing.T) {
 				if err != nil || res.Status != "stopped" || res.StopReason != c.want || res.Steps != c.steps {
 					t.Fatalf("%+v, %v", res, err)
 				}
+				if c.want != "content_filter" {
+					contains(t, res.Note, "send “go on” to continue")
+				}
 				told := 0
 				for _, m := range llm.Last().Messages {
 					if strings.Contains(m.Text, "the same calls gave the same results") {

@@ -24,7 +24,8 @@ type run struct {
 	// spent counts tokens for the limit: what the provider told, else a guess.
 	spent    int
 	noImages bool // the provider refused them
-	rounds   rounds
+	circles  circles
+	said     string   // complete answers before the last turn: a person added to them
 	missing  []string // servers that were still starting when the run began
 
 	mu     sync.Mutex
@@ -91,6 +92,7 @@ func (r *run) work(ctx context.Context) (err error) {
 		if err != nil {
 			r.broken(err)
 		}
+		r.unread()
 	}()
 	return r.react(ctx)
 }
@@ -105,12 +107,7 @@ func (r *run) broken(err error) {
 			r.shrink()
 		}
 	}
-	r.note(r.partial, note)
-}
-
-// note adds an assistant message of text, which may be empty, and a note.
-func (r *run) note(text, note string) {
-	r.s.add(Message{Role: Assistant, Text: noted(text, note)})
+	r.s.add(Message{Role: Assistant, Text: noted(r.partial, note)})
 }
 
 // What is left of a message that was part of what did not fit, in bytes.

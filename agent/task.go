@@ -49,6 +49,7 @@ type Task struct {
 	Approval   Approval
 	Limits     Limits
 	Host       Host
+	Steer      *Steer // what a person adds meanwhile; nil: nothing can be added
 }
 
 // Attachment is a document or a part of it, as the editor has it.
@@ -143,17 +144,19 @@ const (
 
 // Result is the RunResult of CONTRACT §4.
 type Result struct {
-	RunID      string           `json:"runId"`
-	Session    string           `json:"session"`
-	Status     string           `json:"status"` // completed or stopped; beside an error cancelled or failed
-	Text       string           `json:"text"`
-	Steps      int              `json:"steps"`
-	StopReason string           `json:"stopReason"` // end_turn, max_steps, max_tokens, length, loop …
-	Mentions   []MentionResult  `json:"mentions"`
-	ToolCalls  []ToolCallResult `json:"toolCalls"`
-	Changed    []ChangedFile    `json:"changed"`
-	Untracked  []string         `json:"untracked"`
-	Usage      Usage            `json:"usage"`
+	RunID      string `json:"runId"`
+	Session    string `json:"session"`
+	Status     string `json:"status"` // completed or stopped; beside an error cancelled or failed
+	Text       string `json:"text"`
+	Steps      int    `json:"steps"`
+	StopReason string `json:"stopReason"` // end_turn, max_steps, max_tokens, length, content_filter, loop …
+	// Note says of a stopped run what stopped it and how to go on.
+	Note      string           `json:"note,omitempty"`
+	Mentions  []MentionResult  `json:"mentions"`
+	ToolCalls []ToolCallResult `json:"toolCalls"`
+	Changed   []ChangedFile    `json:"changed"`
+	Untracked []string         `json:"untracked"`
+	Usage     Usage            `json:"usage"`
 }
 
 // ChangedFile is a file that a run changed.

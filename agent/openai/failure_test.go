@@ -187,7 +187,7 @@ func TestConnectionLostMidStream(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	r, err := l.Complete(t.Context(), prompt, nil)
-	if pe := providerError(t, err); pe.Kind != agent.KindNetwork || !pe.Retryable || r.Text != "Hello " {
-		t.Errorf("%s: %s, text %q", pe.Kind, pe.Message, r.Text)
+	if pe := providerError(t, err); pe.Kind != agent.KindNetwork || !pe.Retryable || !pe.Began || r.Text != "Hello " {
+		t.Errorf("%s: %s, began %v, text %q", pe.Kind, pe.Message, pe.Began, r.Text)
 	}
 }

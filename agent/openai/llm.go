@@ -124,7 +124,9 @@ func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(
 			if c.body.finished() {
 				return c.body.norm.slots.marks(), nil
 			}
-			return nil, err
+			pe := *agent.AsProviderError(l.failures.wrap(err))
+			pe.Began = true
+			return nil, &pe
 		}
 		if !a.add(chunk, on) {
 			return nil, l.failures.provider("%s sent an answer of model %q over %d MiB: it was cut off", l.url.Host, l.o.Model, a.limit>>20)

@@ -156,7 +156,7 @@ func TestRetries(t *testing.T) {
 					}
 					return
 				}
-				if pe := providerError(t, err); pe.Kind != c.kind || !strings.Contains(pe.Message, c.says) {
+				if pe := providerError(t, err); pe.Kind != c.kind || !strings.Contains(pe.Message, c.says) || pe.Began != strings.HasPrefix(c.name, "never after") {
 					t.Errorf("%s: %s", pe.Kind, pe.Message)
 				}
 				if total := time.Since(s.start); total > maxElapsed {

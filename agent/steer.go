@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Why a [Steer] takes no text.
+var (
+	ErrSteerEnded = errors.New("the run takes nothing more: it has ended, or is about to")
+	ErrSteerFull  = errors.New("too much waits for the model already; wait for its next turn")
+)
+
+// Steer takes what a person adds to a run while it works (agentls.steer). One
+// lock decides between a text that comes and the run that ends: a text that was
+// taken reaches the model in this run, or Close tells it. A nil Steer takes
+// nothing. Safe for concurrent use.
+type Steer struct {
+	mu     sync.Mutex
+	texts  []string // for the model's next turn, in order
+	closed bool
+}
+
+// Add takes a text, [MaxPrompt] bytes with all that wait. The error says why
+// it is not taken.
+func (s *Steer) Add(text string) error {
+	if s == nil {
+		return ErrSteerEnded
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	size := len(text)
+	for _, t := range s.texts {
+		size += len(t)
+	}
+	switch {
+	case s.closed:
+		return ErrSteerEnded
+	case size > MaxPrompt:
+		return ErrSteerFull
+	}
+	s.texts = append(s.texts, text)
+	return nil
+}
+
+// Close lets it take nothing more, and gives what no turn of the model got, in
+// order: each time the same.
+func (s *Steer) Close() []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return s.texts
+}
+
+// take gives what waits for the model. Where nothing does and this is the last
+// turn, nothing is taken from then on.
+func (s *Steer) take(last bool) []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil // what is left is told as such
+	}
+	texts := s.texts
+	s.texts = nil
+	s.closed = last && len(texts) == 0
+	return texts
+}
+
+// steered gives what a person added for the next turn, in order; nothing where
+// the run has no turn left. Where nothing waits and this is the last turn,
+// nothing is taken from then on.
+func (r *run) steered(last bool) []string {
+	if r.limit() != nil {
+		return nil
+	}
+	texts := r.t.Steer.take(last)
+	if len(texts) > 0 {
+		r.circles = circles{} // a person's word is something new
+	}
+	return texts
+}
+
+// added is what a person added, as parts of a user message: its mentions are
+// read.
+func (r *run) added(ctx context.Context, last bool) (parts []string, images []Image) {
+	for _, t := range r.steered(last) {
+		e := r.expand(ctx, t)
+		parts = append(parts, e.content(t, nil, r.t.Limits.MentionChars))
+		images = append(images, e.images...)
+	}
+	return parts, images
+}
+
+// unread keeps in the history what came too late for the model.
+func (r *run) unread() {
+	if left := r.t.Steer.Close(); len(left) > 0 {
+		r.s.add(user(left, nil), Message{Role: Assistant, Text: "[the run ended before this was read]"})
+	}
+}
+
+// user makes a user message of parts; images that are too many are told of.
+func user(parts []string, images []Image) Message {
+	if n := len(images) - maxImages; n > 0 {
+		images = images[:maxImages]
+		parts = append(parts, fmt.Sprintf("[agentls: %d more images are not shown: too many]", n))
+	}
+	return Message{Role: User, Text: paragraphs(parts...), Images: images}
+}
+
+// paragraphs joins texts by blank lines.
+func paragraphs(texts ...string) string {
+	texts = slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return strings.TrimSpace(t) == "" })
+	return strings.Join(texts, "\n\n")
+}
