@@ -39,7 +39,10 @@ type Options struct {
 	// ResultsDir is <state>/results, where results that are too long for the
 	// model are kept whole. Empty: they are cut for good.
 	ResultsDir string
-	Log        *slog.Logger
+	// Own are agentls' own directories, of configuration and state: absolute
+	// paths. Writes to them are always asked about.
+	Own []string
+	Log *slog.Logger
 }
 
 // manager is what the agent uses of an [mcp.Manager], which owns processes and
@@ -68,6 +71,7 @@ type Agent struct {
 	system   *template.Template
 	builtins []*tool
 	results  *store
+	own      []string
 	log      *slog.Logger
 
 	sessions sessions
@@ -93,6 +97,7 @@ func newAgent(o Options) *Agent {
 		system:   template.Must(template.New("system.md").ParseFS(prompts, "prompts/system.md")),
 		builtins: builtins(),
 		results:  newStore(o.ResultsDir, o.Log),
+		own:      o.Own,
 		log:      o.Log,
 	}
 }

@@ -1,5 +1,11 @@
 package agent
 
+import (
+	"context"
+	"encoding/json"
+	"slices"
+)
+
 // Manager lets tests put a double in the place of the real one.
 type Manager = manager
 
@@ -30,3 +36,14 @@ func (a *Agent) History(folder, session string) []Message {
 
 // Offered returns the names of the tools that a request would offer.
 func (a *Agent) Offered() []string { return a.toolset(true).names() }
+
+// Stub puts a tool that does nothing in the place of a built-in one: what it
+// is called with comes out. The gate is tried without the tools' own checks.
+func (a *Agent) Stub(names ...string) {
+	for _, name := range names {
+		a.builtins = slices.DeleteFunc(a.builtins, func(t *tool) bool { return t.name == name })
+		a.builtins = append(a.builtins, &tool{name: name, description: name, schema: json.RawMessage(`{"properties":{},"type":"object"}`), run: func(_ context.Context, _ env, args json.RawMessage) (output, error) {
+			return output{text: "ran " + string(args)}, nil
+		}})
+	}
+}

@@ -13,8 +13,8 @@ import (
 // defaultTimeout is how long a question stays open where nothing is configured.
 const defaultTimeout = 600 * time.Second
 
-// maxAsked is how often one call is asked about anew because its tool's
-// definition changed under the question.
+// maxAsked is how often one call is asked about anew, because what would run is
+// not what was shown.
 const maxAsked = 3
 
 // permit is whether a call may run; the result says why not.
@@ -42,17 +42,21 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 			return denied(v)
 		}
 		v.changed = v.changed || changed
+		shown := p.tool.definition
 		may, again := a.put(ctx, r, p, v)
 		if !again {
 			return may
 		}
-		changed = true
+		if now, ok := a.current(p.tool); ok && now.definition != shown {
+			changed = true
+		}
 	}
-	return rejected(Answer{By: "policy", Reason: "the tool's definition changed each time it was asked about"})
+	return rejected(Answer{By: "policy", Reason: "what would run changed each time it was asked about"})
 }
 
 // put asks a person and takes the answer. again: what was allowed is not what
-// would run, as the tool's definition changed meanwhile.
+// would run, as the tool's definition changed meanwhile, or arguments were
+// edited to something that is always asked about.
 func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may permit, again bool) {
 	shown := p.tool.definition
 	answer, err := r.t.Host.Ask(ctx, a.question(r, *p, v))
@@ -67,18 +71,25 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	case !answer.allows():
 		return rejected(answer), false
 	}
+	asked := v
 	if refusal, ok := a.edit(r, p, answer, &v); !ok {
 		return refusal, false
 	}
+	if v.forced && v.reason != asked.reason {
+		return permit{}, true
+	}
 	if now, ok := a.current(p.tool); ok && now.definition != shown {
 		return permit{}, true
+	}
+	if v.covers.none() {
+		answer.Decision = DecisionOnce
 	}
 	a.keep(r, p.tool, v, answer.Decision)
 	return granted(decidedBy(answer), string(answer.Decision)), false
 }
 
-// edit takes edited arguments through the gate again, and lets v cover them:
-// what is remembered is what was allowed.
+// edit takes edited arguments through the gate again, and makes v what is said
+// about them: what is remembered is what was allowed.
 func (a *Agent) edit(r *run, p *pending, answer Answer, v *verdict) (refusal permit, ok bool) {
 	if answer.Arguments == nil || bytes.Equal(answer.Arguments, p.args) {
 		return permit{}, true
@@ -93,7 +104,7 @@ func (a *Agent) edit(r *run, p *pending, answer Answer, v *verdict) (refusal per
 	if now.action == actionDeny {
 		return denied(now), false
 	}
-	v.covers = now.covers
+	*v = now
 	return permit{}, true
 }
 
@@ -102,7 +113,7 @@ func (a *Agent) question(r *run, p pending, v verdict) Question {
 	q := Question{
 		ID: randomID(), Kind: "tool", RunID: r.t.RunID, Session: r.t.Session, Server: p.tool.server, Tool: p.name,
 		Description: p.tool.description, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
-		Timeout: r.t.Approval.Timeout,
+		Covers: v.covers.text, Timeout: r.t.Approval.Timeout,
 	}
 	if q.Timeout <= 0 {
 		q.Timeout = defaultTimeout
@@ -178,10 +189,10 @@ func randomID() string {
 func (a *Agent) keep(r *run, t *tool, v verdict, d Decision) {
 	switch d {
 	case DecisionSession:
-		r.s.allow(v.covers, t.definition)
+		r.s.allow(v.covers.allowance, t.definition)
 	case DecisionAlways:
-		r.s.allow(v.covers, t.definition) // holds also where the file cannot be written
-		if err := a.remember.store(v.covers, t.definition); err != nil {
+		r.s.allow(v.covers.allowance, t.definition) // holds also where the file cannot be written
+		if err := a.remember.store(v.covers.allowance, t.definition); err != nil {
 			a.log.Warn("an approval could not be kept for always", "tool", t.name, "server", t.server, "error", err)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -24,67 +25,124 @@ type verdict struct {
 	action action
 	by     string // "rule:<text>", "policy", "user" for a remembered answer
 	reason string
+	// forced: nothing that allows counts, and no answer is remembered.
+	forced bool
 	// changed: there is a remembered answer, for another definition.
 	changed bool
-	covers  allowance // what an answer that is remembered covers
+	covers  coverage // what an answer that is remembered covers
 }
 
 // decide applies CONTRACT §7: deny wins over a remembered answer, over ask,
-// over allow, over what is allowed from the start, over the default.
+// over allow, over what is allowed from the start, over the default. What is
+// always asked about is asked about where any of them would allow it.
 func (a *Agent) decide(r *run, t *tool, args json.RawMessage) verdict {
-	servers := a.manager.Servers()
-	rules := rules{server: t.server, tool: t.name}
-	covers := allowance{Folder: r.t.Folder, Server: t.server, Tool: t.name}
-	for _, s := range servers {
-		rules.servers = append(rules.servers, s.Name)
-		if s.Name == t.server {
-			covers.Fingerprint = s.Fingerprint
+	c := a.look(r, t, args)
+	ap := r.t.Approval
+	denies, how := c.restricts(ap.Deny)
+	if how == matchYes {
+		return verdict{action: actionDeny, by: "rule:" + denies, reason: "the rule " + quote(denies) + " denies it"}
+	}
+	v := verdict{action: actionAsk, by: "policy", reason: c.forced, forced: c.forced != ""}
+	asks, may := c.restricts(ap.Ask)
+	switch {
+	case v.forced:
+	case how == matchUnsure:
+		v.by, v.reason, v.forced = "rule:"+denies, "the rule "+quote(denies)+" may deny it, which cannot be told", true
+	case may == matchUnsure:
+		v.by, v.reason, v.forced = "rule:"+asks, "the rule "+quote(asks)+" may ask about it, which cannot be told", true
+	}
+	if !v.forced {
+		v.covers = a.coverage(r, t, c)
+		var remembered string
+		remembered, v.changed = a.remembered(r, v.covers.allowance, t.definition)
+		if remembered != "" {
+			v.action, v.by, v.reason = actionAllow, "user", "allowed before, "+remembered
+			return v
 		}
 	}
-	if t.virtual {
-		covers.Tool += " (resources)" // the server may have a tool of the same name
-	}
-	secret := a.exposes(r, t, args)
-	if secret.reason != "" {
-		covers.Tool += "(" + secret.path + ")" // an answer about one secret is none about another
-	}
-	if rule, ok := rules.denies(r.t.Approval.Deny); ok {
-		return verdict{action: actionDeny, by: "rule:" + rule, reason: "the rule " + quote(rule) + " denies it"}
-	}
-	how, changed := a.remembered(r, covers, t.definition)
-	v := verdict{action: actionAsk, covers: covers, changed: changed}
-	if how != "" {
-		v.action, v.by, v.reason = actionAllow, "user", "allowed before, "+how
+	if may == matchYes {
+		v.by, v.reason = "rule:"+asks, "the rule "+quote(asks)+" asks"
 		return v
 	}
-	if rule, ok := rules.matches(r.t.Approval.Ask); ok {
-		v.by, v.reason = "rule:"+rule, "the rule "+quote(rule)+" asks"
+	if rule, ok := c.allowedBy(ap.Allow); ok {
+		if !v.forced {
+			v.action, v.by, v.reason = actionAllow, "rule:"+rule, "the rule "+quote(rule)+" allows it"
+		}
 		return v
 	}
-	if rule, ok := rules.matches(r.t.Approval.Allow); ok {
-		v.action, v.by, v.reason = actionAllow, "rule:"+rule, "the rule "+quote(rule)+" allows it"
-		return v
-	}
-	return v.byDefault(t, secret, r.t.Approval.Default)
+	return v.byDefault(t, c, ap.Default)
 }
 
 // byDefault decides where no rule and no person did.
-func (v verdict) byDefault(t *tool, secret exposure, def string) verdict {
-	v.by = "policy"
+func (v verdict) byDefault(t *tool, c *looked, def string) verdict {
 	harmless := t.server == workspaceServer || t.server == "" && startAllowed[t.name]
 	switch {
-	case harmless && secret.reason == "":
-		v.action, v.reason = actionAllow, "allowed from the start"
-	case def == "deny":
-		v.action, v.reason = actionDeny, "the default denies it"
-	case secret.reason != "":
-		v.reason = secret.reason
+	case harmless && c.secret.reason == "" && !v.forced:
+		v.action, v.by, v.reason = actionAllow, "policy", "allowed from the start"
+	case def == "deny" && !(harmless && v.forced):
+		v.action, v.by, v.reason = actionDeny, "policy", "the default denies it"
+	case v.forced:
+	case c.secret.reason != "":
+		v.reason = c.secret.reason
 	case def == "allow":
 		v.action, v.reason = actionAllow, "the default allows it"
+	case c.command != nil && c.command.words == nil:
+		v.reason = "no rule can allow it: " + c.command.why
 	default:
 		v.reason = "no rule allows it"
 	}
 	return v
+}
+
+// looked is a call with all that the policy has to know of its arguments.
+type looked struct {
+	subject
+	forced string // why it is asked about whatever allows it; empty: it need not be
+	secret exposure
+}
+
+// look reads a call's arguments, each as its tool decodes it and no further:
+// an argument that the tool does not know must not decide, of whatever type it
+// is. What cannot be decoded the tool refuses.
+func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
+	c := &looked{subject: subject{server: t.server, tool: t.name}, secret: a.exposes(r, t, args)}
+	for _, s := range a.manager.Servers() {
+		c.servers = append(c.servers, s.Name)
+	}
+	if t.server != "" {
+		return c
+	}
+	switch argumentTools[t.name] {
+	case "glob":
+		var in struct {
+			Path string `json:"path"`
+		}
+		refused := json.Unmarshal(args, &in) != nil
+		at, err := r.folders.resolve(in.Path, r.t.Host)
+		found := &at
+		if err != nil {
+			found = nil
+		}
+		c.path = r.folders.callPathOf(in.Path, found)
+		if writers[t.name] && !refused {
+			c.forced = a.alwaysAsked(r, in.Path, found)
+		}
+	case "words":
+		var in struct {
+			Command string `json:"command"`
+		}
+		_ = json.Unmarshal(args, &in) // an empty one is allowed by no rule
+		if c.command = readCommand(in.Command, runtime.GOOS != "windows"); c.command.words != nil {
+			c.forced = a.changesProtected(c.command.words)
+		}
+	case "host":
+		var in struct {
+			URL string `json:"url"`
+		}
+		_ = json.Unmarshal(args, &in) // likewise
+		c.host = callHostOf(in.URL)
+	}
+	return c
 }
 
 // startAllowed are the built-in tools that read the workspace and change
@@ -105,53 +163,6 @@ func (a Approval) Unasked(server string) (list []string) {
 	return list
 }
 
-// rules matches the texts of rules against one tool.
-type rules struct {
-	server, tool string
-	servers      []string // all configured names
-}
-
-// denies returns the first rule that names the tool in any reading.
-func (m rules) denies(list []string) (string, bool) {
-	for _, rule := range list {
-		if m.names(rule) {
-			return rule, true
-		}
-	}
-	return "", false
-}
-
-// matches returns the first rule that names the tool. "a/b/c" is the tool c
-// of a server "a/b" if there is one, and no tool "b/c" of a server "a", or a
-// server could take another's rules by its tools' names. A rule of a form
-// that is not known here matches nothing.
-func (m rules) matches(list []string) (string, bool) {
-	for _, rule := range list {
-		if m.names(rule) && m.owner(rule) == m.server {
-			return rule, true
-		}
-	}
-	return "", false
-}
-
-func (m rules) names(rule string) bool {
-	if m.server == "" {
-		return rule == m.tool
-	}
-	return rule == m.server+"/"+m.tool || rule == m.server+"/*"
-}
-
-// owner returns the longest server name that a rule begins with.
-func (m rules) owner(rule string) string {
-	owner := ""
-	for _, name := range m.servers {
-		if len(name) > len(owner) && strings.HasPrefix(rule, name+"/") {
-			owner = name
-		}
-	}
-	return owner
-}
-
 // exposure is why a call that reads is asked about all the same.
 type exposure struct {
 	path   string
@@ -161,9 +172,7 @@ type exposure struct {
 // exposes looks at what a reading call would read: ignored files and those
 // that hold secrets are asked about (CONTRACT §7).
 func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
-	// Each is decoded as its tool does it and no further: an argument that the
-	// tool does not know must not decide, of whatever type it is.
-	switch {
+	switch { // as look decodes them
 	case t.server == "" && (t.name == "read_file" || t.name == "list_dir"):
 		var in struct {
 			Path string `json:"path"`

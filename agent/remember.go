@@ -16,7 +16,8 @@ import (
 const rememberVersion = 1
 
 // allowance is what an answer covers (CONTRACT §7): a tool of a server as it
-// was configured, in a folder. Empty Server: a built-in tool.
+// was configured, in a folder. Empty Server: a built-in tool, which the file
+// names with what it was about: run_command(git status).
 type allowance struct {
 	Folder      string `json:"folder"`
 	Server      string `json:"server,omitempty"`
@@ -24,10 +25,60 @@ type allowance struct {
 	Tool        string `json:"tool"`
 }
 
+// coverage is what an answer that is remembered would cover.
+type coverage struct {
+	allowance
+	text string // for a person; empty: nothing is remembered
+}
+
+func (c coverage) none() bool { return c.text == "" }
+
+// coverage says what an answer about a call covers (CONTRACT §7): of a server,
+// its tool as it is defined now; of a command, its program and subcommand,
+// else just this one; of a fetch the host; else the tool.
+func (a *Agent) coverage(r *run, t *tool, c *looked) coverage {
+	what := allowance{Folder: r.t.Folder, Server: t.server, Tool: t.name}
+	text := t.name
+	if t.server != "" {
+		text = t.server + "/" + t.name
+	}
+	for _, s := range a.manager.Servers() {
+		if s.Name == t.server {
+			what.Fingerprint = s.Fingerprint
+		}
+	}
+	if t.virtual {
+		what.Tool += " (resources)" // the server may have a tool of the same name
+	}
+	switch {
+	case c.secret.reason != "":
+		what.Tool += "(" + c.secret.path + ")" // an answer about one secret is none about another
+		text += " of " + quote(c.secret.path)
+	case c.command != nil:
+		key, words := c.command.covered()
+		if key == "" {
+			return coverage{}
+		}
+		what.Tool += "(" + key + ")"
+		text = words
+	case c.host != nil && !c.host.plain:
+		return coverage{}
+	case c.host != nil:
+		what.Tool += "(" + c.host.name + ")"
+		text += " of " + c.host.name
+	case t.definition != "":
+		text += " as it is defined now"
+	}
+	return coverage{what, text + ", in this folder"}
+}
+
 // remembered says how the person allowed it before, "" for not; changed tells
 // of an answer for another definition, which counts no more
 // (Puliczek/awesome-mcp-security#289).
 func (a *Agent) remembered(r *run, what allowance, definition string) (how string, changed bool) {
+	if what == (allowance{}) {
+		return "", false
+	}
 	if given, ok := r.s.allows(what); ok {
 		if given == definition {
 			return "for this session", false

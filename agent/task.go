@@ -104,6 +104,9 @@ type Question struct {
 	// DefinitionChanged: the tool's definition differs from the one that was
 	// allowed before.
 	DefinitionChanged bool
+	// Covers is what DecisionSession and DecisionAlways would allow from then
+	// on, in words; empty: both count as DecisionOnce.
+	Covers string
 	// Recheck looks at the rules again, before a question that waited in a
 	// queue is shown: decided is true when it need not be asked any more.
 	Recheck func() (a Answer, decided bool)

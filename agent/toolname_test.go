@@ -131,14 +131,15 @@ func TestNearNames(t *testing.T) {
 }
 
 func TestRulesOfServersWithSlashes(t *testing.T) {
-	m := rules{server: "a", tool: "b/c", servers: []string{"a", "a/b"}}
-	if _, ok := m.matches([]string{"a/b/c"}); ok {
+	servers := []string{"a", "a/b"}
+	m := subject{server: "a", tool: "b/c", servers: servers}
+	if _, ok := m.allowedBy([]string{"a/b/c"}); ok {
 		t.Error("a server took the allowance of another by its tool's name")
 	}
-	if _, ok := m.denies([]string{"a/b/c"}); !ok {
+	if _, how := m.restricts([]string{"a/b/c"}); how != matchYes {
 		t.Error("a denial was read in one way only")
 	}
-	if _, ok := (rules{server: "a/b", tool: "c", servers: []string{"a", "a/b"}}).matches([]string{"a/b/c"}); !ok {
+	if _, ok := (&subject{server: "a/b", tool: "c", servers: servers}).allowedBy([]string{"a/b/c"}); !ok {
 		t.Error("the rule does not match its tool")
 	}
 }

@@ -36,6 +36,7 @@ type world struct {
 	task    agent.Task // what run adds a prompt to
 	told    agenttest.Evidence
 	log     *lockedBuffer
+	own     []string // directories of agentls
 }
 
 // lockedBuffer takes the log of an agent.
@@ -69,6 +70,7 @@ func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
 		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
 		ResultsDir: filepath.Join(w.state, "results"),
+		Own:        w.own,
 		Log:        slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
 }

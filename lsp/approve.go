@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -44,6 +43,7 @@ type question struct {
 	arguments                              json.RawMessage
 	reason                                 string
 	changed                                bool                        // the tool's definition
+	covers                                 string                      // what a remembered yes covers; empty: nothing is remembered
 	timeout                                time.Duration               // how long it stays open
 	deadline                               time.Time                   // set by ask
 	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
@@ -158,26 +158,32 @@ func (q *questions) asksAbout(server string) bool {
 	})
 }
 
-// toolQuestion makes a question of the agent's.
+// toolQuestion makes a question of the agent's. What nothing is remembered of
+// is not offered to be.
 func toolQuestion(s *Server, a agent.Question) *question {
 	w := &question{
 		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, server: a.Server, tool: a.Tool,
-		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged,
+		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged, covers: a.Covers,
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{
 			{title: "Deny", decision: agent.DecisionDeny},
 			{title: allowOnce, decision: agent.DecisionOnce},
-			{title: "Allow for this session", decision: agent.DecisionSession},
-			{title: "Always allow", decision: agent.DecisionAlways},
 		},
 	}
-	arguments := s.tell(string(orEmpty(a.Arguments)))
-	w.message = fmt.Sprintf("%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), arguments)
-	if whole := string(orEmpty(a.Arguments)); strings.HasSuffix(arguments, "…") || s.o.Secrets.Redact(whole) != whole {
-		w.message += " (That is not all: agentls.approvals shows the whole.)"
+	if a.Covers != "" {
+		w.choices = append(w.choices,
+			choice{title: "Allow for this session", decision: agent.DecisionSession},
+			choice{title: "Always allow", decision: agent.DecisionAlways})
 	}
-	if a.DefinitionChanged {
-		w.message += " Its definition is not the one that was allowed before."
-	}
+	w.message = toolMessage(s, a)
 	return w
+}
+
+// decisions are those that a question offers, the safe one first.
+func (w *question) decisions() []agent.Decision {
+	out := make([]agent.Decision, len(w.choices))
+	for i, c := range w.choices {
+		out[i] = c.decision
+	}
+	return slices.Compact(out)
 }

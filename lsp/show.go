@@ -85,6 +85,10 @@ type approveParams struct {
 	Arguments         json.RawMessage `json:"arguments"`
 	Reason            string          `json:"reason"`
 	DefinitionChanged bool            `json:"definitionChanged"`
+	// Covers is what session and always would allow from then on; empty: both
+	// count as once. Decisions are those that make sense, the safe one first.
+	Covers    string           `json:"covers"`
+	Decisions []agent.Decision `json:"decisions"`
 }
 
 // showOwn asks a client that announced approvals; its questions are shown
@@ -96,6 +100,7 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 	}
 	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
+		q.s.tell(w.covers), w.decisions(),
 	})
 	if w.elicit != nil {
 		method, params = "agentls/elicit", elicitParams{w.id, w.kind, w.runID, w.session, clean(w.server), w.message, w.elicit.schema()}

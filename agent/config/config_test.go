@@ -101,14 +101,14 @@ func TestLayers(t *testing.T) {
 		"provider": "local",
 		"providers": {"local": {"baseURL": "http://127.0.0.1:1/v1", "apiKey": "${KEY}", "model": "m", "idleTimeoutSeconds": 1.5,
 			"extraBody": {"thinking": {"type": "off"}}}},
-		"approval": {"allow": ["fs/*"], "deny": ["fs/rm"], "timeoutSeconds": 5},
+		"approval": {"allow": ["a/*"], "deny": ["a/rm"], "timeoutSeconds": 5},
 		"mcpServers": {"a": {"command": "user-a"}},
 		"limits": {"steps": 20},
 	}`)
 	w.write(filepath.Join(w.source.Dir, "mcp.json"), `{"mcpServers": {"b": {"command": "b", "inheritEnv": true}}}`)
 	w.env["KEY"] = "sk-very-secret"
-	w.project(".agentls/config.json", `{"approval": {"ask": ["fs/read"]}, "limits": {"steps": 10}, "notifications": "off"}`)
-	c := w.load(`{"mcpServers": {"a": {"command": "editor-a"}}, "limits": {"tokens": 7}, "approval": {"deny": ["x/*"]}, "workspaceTrusted": true}`)
+	w.project(".agentls/config.json", `{"approval": {"ask": ["b/read"]}, "limits": {"steps": 10}, "notifications": "off"}`)
+	c := w.load(`{"mcpServers": {"a": {"command": "editor-a"}}, "limits": {"tokens": 7}, "approval": {"deny": ["b/*"]}, "workspaceTrusted": true}`)
 	problems(t, c)
 	if p := c.Provider; p.Name != "local" || p.APIKey != "sk-very-secret" || p.IdleTimeout != 1500*time.Millisecond || string(p.ExtraBody["thinking"]) != `{"type":"off"}` {
 		t.Errorf("provider %+v", p)
@@ -122,11 +122,58 @@ func TestLayers(t *testing.T) {
 	if s := server(t, c, "b"); !s.InheritEnv || !slices.Equal(s.Withheld, []string{"KEY"}) {
 		t.Errorf("server b: %+v", s)
 	}
-	if !slices.Equal(c.Approval.Deny, []string{"fs/rm", "x/*"}) || !slices.Equal(c.Approval.Ask, []string{"fs/read"}) || c.Approval.Timeout != 5*time.Second {
+	if !slices.Equal(c.Approval.Deny, []string{"a/rm", "b/*"}) || !slices.Equal(c.Approval.Ask, []string{"b/read"}) || c.Approval.Timeout != 5*time.Second {
 		t.Errorf("approval %+v", c.Approval)
 	}
 	if c.Limits.Steps != 10 || c.Limits.Tokens != 7 || c.Notifications != "off" {
 		t.Errorf("limits %+v, notifications %q", c.Limits, c.Notifications)
+	}
+}
+
+// A rule that does nothing, or not what it seems to, is told where it stands;
+// it stays in force as far as it can: what it may deny is asked about.
+func TestRules(t *testing.T) {
+	w := newWorld(t)
+	w.user(`{
+  "mcpServers": {"a/b": {"command": "x"}, "off": {"command": "x", "disabled": true}},
+  "approval": {
+    "allow": ["a/b/c", "a/b/*", "workspace/*", "off/*", "v/x", "run_command(git status)", "run_command", "write_file(src/**)", "web_fetch(*.go.dev)", "read_result",
+      "run_command(sudo ls)",
+      "fake/echo"],
+    "ask": ["run_command(sudo ls)", "list_dir(x/)", "search_code(x)"],
+    "deny": [
+      "run_command(rm",
+      "run_command()",
+      "run_command(rm *)",
+      "run_command(rm; ls)",
+      "run_comand(rm)",
+      "*",
+      "a/*",
+      "a/b/x*",
+      "write_file(/etc/x)",
+      "write_file(../x)",
+      "edit_file([z-a])",
+      "web_fetch(https://go.dev)",
+      "web_fetch(go.dev:80)",
+      "",
+      7]
+  }
+}`)
+	w.project(".agentls/config.json", `{"approval": {"deny": ["edit_fiel(x)"]}}`)
+	w.project(".vscode/mcp.json", `{"servers": {"v": {"command": "x"}}}`)
+	c := w.load(`{"approval": {"deny": ["write_file)"]}}`)
+	problems(t, c, "allow[10]: the rule \"run_command(sudo ls)\" allows nothing: sudo runs", `allow[11]: the rule "fake/echo" names no server`,
+		"ask[2]: the rule \"search_code(x)\" search_code takes nothing", `deny[0]: the rule "run_command(rm" cannot be read`, "deny[1]: the rule \"run_command()\" cannot be read", "deny[2]: the rule \"run_command(rm *)\" cannot be used: a command's rule is plain words",
+		"deny[3]: the rule \"run_command(rm; ls)\" cannot be used: a command's rule is the leading words of one simple command: it is more than one command", "nearest are run_command", `deny[5]: the rule "*" names no tool`, "nearest are a/b/*",
+		`deny[7]: the rule "a/b/x*"`, "deny[8]: the rule \"write_file(/etc/x)\" cannot be used: a file tool's rule is a path below", "without ..", `deny[10]: the rule "edit_file([z-a])"`, "deny[11]", "without its port", `deny[13]: the rule "" names`, "deny[14]: must be a text",
+		`the rule "edit_fiel(x)" names no tool`, `editor settings: approval.deny[0]: the rule "write_file)" names no tool`)
+	if len(c.Approval.Deny) != 16 || len(c.Approval.Allow) != 12 {
+		t.Errorf("rules were left out: %+v", c.Approval)
+	}
+	for _, p := range c.Problems {
+		if p.Path == "approval.deny[0]" && p.File != "" && strings.HasSuffix(p.File, "/config.json") && !strings.Contains(p.File, ".agentls") && (p.Line != 9 || p.From != 6 || p.To != 22) {
+			t.Errorf("the place is %+v", p)
+		}
 	}
 }
 
@@ -135,7 +182,7 @@ func TestProjectOnlyNarrows(t *testing.T) {
 	w.user(`{"mcpServers": {"mine": {"command": "mine"}}, "approval": {"default": "ask"}}`)
 	w.project(".agentls/config.json", `{
 		"provider": "evil", "providers": {"evil": {"baseURL": "http://evil"}},
-		"approval": {"default": "allow", "allow": ["*"], "deny": ["a/b"]},
+		"approval": {"default": "allow", "allow": ["*"], "deny": ["mine/b"]},
 		"limits": {"steps": 1000},
 		"mcpServers": {"p": {"command": "p", "inheritEnv": true, "trustAnnotations": true, "sampling": true}}
 	}`)

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -88,6 +89,21 @@ func TestProjectServersAreBounded(t *testing.T) {
 	w.user(`{"mcpServers": {` + user[:strings.LastIndex(user, `"`+"}, ")+len(`"}, `)] + `}}`)
 	if c = w.load(); len(c.Servers) <= maxProjectServers {
 		t.Errorf("%d servers of the user's", len(c.Servers))
+	}
+}
+
+// A project's rules are looked at before every call, and before anybody trusts
+// it.
+func TestProjectRulesAreBounded(t *testing.T) {
+	w := newWorld(t)
+	w.user(`{"approval": {"deny": ["run_command(rm)"]}}`)
+	w.project(".agentls/config.json", `{"approval": {"ask": [`+strings.Repeat(`"run_command(a b c)",`, 700)+`], "deny": [`+strings.Repeat(`"x",`, 10_000)+`]}}`)
+	c := w.load()
+	if n := len(c.Approval.Ask) + len(c.Approval.Deny); n != maxProjectRules+1 {
+		t.Errorf("%d rules", n)
+	}
+	if !slices.ContainsFunc(c.Problems, func(p Problem) bool { return strings.Contains(p.Message, "a folder may bring 1000 rules") }) {
+		t.Error("what was ignored is not told")
 	}
 }
 

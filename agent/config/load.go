@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"agentls/agent"
 	"agentls/mcp"
 )
 
@@ -26,9 +27,11 @@ type loader struct {
 	files    *Files
 	servers  map[string]mcp.ServerConfig
 	faults   map[string]Problem // what is wrong with a provider, by name
+	rules    []rule             // those that are to be checked once all servers are known
 
 	// Of the folder that is read: what it made us take so far.
 	projectServers int
+	projectRules   int
 	projectEnv     int // bytes of env files, once for each server that names one
 }
 
@@ -39,6 +42,7 @@ const maxProblems = 200
 // memory and a question, and many of them may name one file.
 const (
 	maxProjectServers = 200
+	maxProjectRules   = 1000
 	maxProjectEnv     = maxFile // bytes
 )
 
@@ -113,7 +117,7 @@ func (l *loader) editor(raw json.RawMessage) {
 }
 
 func (l *loader) project(folder string) {
-	l.projectServers, l.projectEnv = 0, 0
+	l.projectServers, l.projectRules, l.projectEnv = 0, 0, 0
 	for _, p := range []struct{ file, key string }{
 		{".agentls/config.json", ""},
 		{".mcp.json", "mcpServers"},
@@ -209,13 +213,13 @@ func (l *loader) approval(n node) {
 		project := n.doc.layer == projectLayer
 		switch {
 		case m.key == "ask":
-			a.Ask = append(a.Ask, m.texts()...)
+			a.Ask = append(a.Ask, l.rulesOf(m, false)...)
 		case m.key == "deny":
-			a.Deny = append(a.Deny, m.texts()...)
+			a.Deny = append(a.Deny, l.rulesOf(m, false)...)
 		case project:
 			m.wrongKey("a project's file can only add to ask and deny; it is ignored")
 		case m.key == "allow":
-			a.Allow = append(a.Allow, m.texts()...)
+			a.Allow = append(a.Allow, l.rulesOf(m, true)...)
 		case m.key == "default":
 			set(&a.Default)(m.choice("ask", "allow", "deny"))
 		case m.key == "timeoutSeconds":
@@ -224,6 +228,44 @@ func (l *loader) approval(n node) {
 			}
 		default:
 			m.wrongKey("unknown key")
+		}
+	}
+}
+
+// rule is one rule where it stands.
+type rule struct {
+	text  string
+	allow bool
+	node  node
+}
+
+// rulesOf gives a list of rules. Those that cannot be understood stay in it:
+// the agent asks where one of them would deny.
+func (l *loader) rulesOf(m member, allow bool) (texts []string) {
+	for _, e := range m.items() {
+		if m.doc.layer == projectLayer {
+			if l.projectRules++; l.projectRules > maxProjectRules {
+				e.wrong("a folder may bring %d rules; this one and those after it are ignored", maxProjectRules)
+				return texts
+			}
+		}
+		if s, ok := e.text(); ok {
+			texts = append(texts, s)
+			l.rules = append(l.rules, rule{s, allow, e})
+		}
+	}
+	return texts
+}
+
+// checkRules tells the rules that do nothing, or not what they seem to.
+func (l *loader) checkRules() {
+	servers := slices.Collect(maps.Keys(l.servers))
+	for _, s := range l.config.Waiting {
+		servers = append(servers, s.Name)
+	}
+	for _, r := range l.rules {
+		if why := agent.CheckRule(r.text, r.allow, servers); why != "" {
+			r.node.wrong("the rule %q %s", r.text, why)
 		}
 	}
 }
@@ -315,6 +357,7 @@ func (l *loader) secret(values ...string) {
 // finish settles what depends on all layers.
 func (l *loader) finish() Config {
 	c := &l.config
+	l.checkRules()
 	c.Provider = l.choose()
 	if fault, wrong := l.faults[c.Provider.Name]; wrong && c.Provider.Err != "" {
 		l.problem(fault)

@@ -68,7 +68,8 @@ func newParts(p program) *parts {
 		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, network: network,
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
-			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"), Log: log,
+			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"),
+			Own: []string{where.config, where.state}, Log: log,
 		}),
 	}
 }

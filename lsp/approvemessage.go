@@ -1,0 +1,74 @@
+package lsp
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"agentls/agent"
+)
+
+// What is shown of a command that is longer than cleanLimit, in code points:
+// what it begins with says what it is, and danger likes to stand at the end.
+const (
+	commandHead = 180
+	commandTail = 100
+)
+
+// toolMessage words the question about a tool call for a stock client: what is
+// asked, why, and what a yes that is remembered would cover.
+func toolMessage(s *Server, a agent.Question) string {
+	var b strings.Builder
+	var in struct {
+		Command string `json:"command"`
+		Cwd     string `json:"cwd"`
+	}
+	if a.Server == "" && a.Tool == "run_command" && json.Unmarshal(a.Arguments, &in) == nil && in.Command != "" {
+		b.WriteString("agentls: run the command " + commandShown(s.o.Secrets.Redact(in.Command)))
+		if in.Cwd != "" {
+			b.WriteString(" in " + s.tell(in.Cwd))
+		}
+		b.WriteString("?")
+		if n := utf8.RuneCountInString(in.Command); n > cleanLimit {
+			fmt.Fprintf(&b, " (It has %d characters; agentls.approvals shows the whole.)", n)
+		} else if s.o.Secrets.Redact(in.Command) != in.Command {
+			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
+		}
+	} else {
+		whole := string(orEmpty(a.Arguments))
+		arguments := s.tell(whole)
+		fmt.Fprintf(&b, "%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), arguments)
+		if strings.HasSuffix(arguments, "…") || s.o.Secrets.Redact(whole) != whole {
+			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
+		}
+	}
+	if a.DefinitionChanged {
+		b.WriteString(" Its definition is not the one that was allowed before.")
+	}
+	if a.Reason != "" && a.Covers == "" {
+		b.WriteString(" It is asked about each time: " + s.tell(a.Reason) + ".")
+	} else if a.Covers != "" {
+		b.WriteString(" For the session or always: " + s.tell(a.Covers) + ".")
+	}
+	return b.String()
+}
+
+// commandShown gives a command so that nothing in it stays unseen: lines,
+// blanks and what is not printed are visible, and of a long one the start and
+// the end, with how much is between them.
+func commandShown(command string) string {
+	shown := func(text string) string {
+		if clean(text) == text && !strings.Contains(text, "  ") {
+			return text
+		}
+		return quoteVisible(text)
+	}
+	text := []rune(strings.TrimRight(command, "\n"))
+	if len(text) <= cleanLimit {
+		return breakLinks(shown(string(text)))
+	}
+	head, tail := string(text[:commandHead]), string(text[len(text)-commandTail:])
+	return breakLinks(fmt.Sprintf("%s … %d characters that are not shown … %s", shown(head), len(text)-commandHead-commandTail, shown(tail)))
+}
