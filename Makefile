@@ -7,7 +7,7 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
 
-.PHONY: help setup setup-provider setup-editors build demo test test-editors lint fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors lint fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,6 +29,9 @@ setup-provider: ## install a real provider into an ignored folder (apt on a Debi
 
 setup-editors: ## install the real editors into an ignored folder (apt, as root)
 	bash editors/nvim/test/install.sh
+
+setup-ripgrep: ## install what search_code is measured against into an ignored folder (apt on a Debian, no root)
+	bash cmd/agentls-bench/ripgrep.sh
 
 build: ## build bin/agentls
 	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o $(BIN) ./cmd/agentls
@@ -63,6 +66,7 @@ fuzz: ## run every fuzz target for FUZZTIME (20000x; or 60s)
 	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir; done; done
 
 bench: build ## measure the binary against the goals and write BENCHMARKS.md
+	@bash cmd/agentls-bench/ripgrep.sh || echo "ripgrep could not be installed: its rows will say so"
 	go run ./cmd/agentls-bench -agentls $(BIN) -write BENCHMARKS.md
 
 bench-parts: ## run the benchmarks of the parts

@@ -43,3 +43,21 @@ debian_unpack() {
   for deb in "$apt"/archives/*.deb; do dpkg -x "$deb" "$tree"; done
   rm -rf "$apt"
 }
+
+# debian_wrap DIR PROGRAM [NAME=VALUE | FOLDER]…: makes DIR/PROGRAM, which runs the tree's program with the tree's loader
+# and libraries, not the system's; with variables set, and with further folders of libraries.
+debian_wrap() {
+  local dir=$1 program=$2 path loader each variables=
+  shift 2
+  path=$(dirname "$(find "$dir/root" -name libc.so.6 -print -quit)")
+  loader=$(find "$dir/root" -name 'ld-linux-*.so.*' -print -quit)
+  [ -n "$loader" ] || die "the tree of $program has no loader"
+  for each in "$@"; do
+    case $each in
+      *=*) variables+="${each%%=*}=$(printf %q "${each#*=}") " ;;
+      *) path+=:$each ;;
+    esac
+  done
+  printf '#!/bin/sh\n%sexec %q --library-path %q %q "$@"\n' "$variables" "$loader" "$path" "$dir/root/usr/bin/$program" >"$dir/$program"
+  chmod +x "$dir/$program"
+}

@@ -179,6 +179,11 @@ func (at place) open() (*os.File, error) {
 		return nil, at.failure(err)
 	}
 	defer func() { _ = root.Close() }() // only read from
+	return at.openIn(root, rel)
+}
+
+// openIn opens what rel means in a root.
+func (at place) openIn(root *os.Root, rel string) (*os.File, error) {
 	before, err := root.Lstat(rel)
 	switch {
 	case err != nil:

@@ -5,13 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
-
-	"agentls/mcp/workspace"
 )
 
 // Bounds of one search.
@@ -34,11 +30,12 @@ func searchCodeTool() *tool {
 	return &tool{name: "search_code", description: prompt("search_code.md"), schema: json.RawMessage(searchCodeSchema), run: searchCode}
 }
 
-// search is one search under way.
+// search is one search under way. Its goroutine alone takes what was found, in
+// the order of the walk, so that the same search gives the same lines.
 type search struct {
 	e       env
 	glob    *regexp.Regexp // nil: every file
-	query   *regexp.Regexp
+	match   matcher
 	limit   int
 	out     strings.Builder
 	found   int
@@ -67,11 +64,8 @@ func searchCode(ctx context.Context, e env, args json.RawMessage) (output, error
 	}
 	note := ""
 	var err error
-	if s.query, err = regexp.Compile(in.Query); !in.Regex || err != nil {
-		if in.Regex {
-			note = fmt.Sprintf("[the query is no regular expression (%v) and was taken literally]\n", err)
-		}
-		s.query = regexp.MustCompile(regexp.QuoteMeta(in.Query))
+	if s.match, err = newMatcher(in.Query, in.Regex); err != nil {
+		note = fmt.Sprintf("[the query is no regular expression (%v) and was taken literally]\n", err)
 	}
 	if in.Glob != "" {
 		if s.glob, err = globRegexp(in.Glob); err != nil {
@@ -83,65 +77,17 @@ func searchCode(ctx context.Context, e env, args json.RawMessage) (output, error
 	}
 	bounded, cancel := context.WithTimeout(ctx, searchTime)
 	defer cancel()
-	for _, f := range e.folders {
-		s.walk(bounded, f)
-	}
+	s.walk(bounded)
 	if ctx.Err() != nil {
 		return output{}, context.Cause(ctx)
 	}
 	return output{text: note + s.report(bounded.Err() != nil)}, nil
 }
 
-// walk searches a folder.
-func (s *search) walk(ctx context.Context, f folder) {
-	_ = filepath.WalkDir(f.real, func(p string, d fs.DirEntry, err error) error { // ends by fs.SkipAll alone
-		switch {
-		case ctx.Err() != nil || s.full:
-			return fs.SkipAll
-		case err != nil:
-			return nil //nolint:nilerr // what cannot be read is passed over
-		}
-		rel, err := filepath.Rel(f.real, p)
-		if err != nil || rel == "." {
-			return nil //nolint:nilerr // likewise
-		}
-		if d.Name() == ".git" || s.e.ignored(p, d.IsDir()) || s.e.ignored(filepath.Join(f.given, rel), d.IsDir()) {
-			if d.IsDir() {
-				return fs.SkipDir
-			}
-			return nil
-		}
-		if d.Type().IsRegular() && !workspace.SecretName(p) && s.wants(rel) {
-			s.file(place{abs: filepath.Join(f.given, rel), real: p, root: f.real, shown: s.e.folders.show(f, rel)}, d)
-		}
-		return nil
-	})
-}
-
-func (s *search) wants(rel string) bool {
-	return s.glob == nil || s.glob.MatchString(filepath.ToSlash(rel))
-}
-
-// file searches one file.
-func (s *search) file(at place, d fs.DirEntry) {
-	text, open := document(at, s.e.host)
-	if !open {
-		if info, err := d.Info(); err != nil || info.Size() > searchedFile {
-			s.skipped++
-			return
-		}
-		var err error
-		if text, err = diskText(at); err != nil {
-			return // binary, or gone meanwhile
-		}
-	}
-	n := 0
-	for line := range strings.Lines(text) {
-		n++
-		if !s.query.MatchString(strings.TrimRight(line, "\r\n")) {
-			continue
-		}
-		hit := fmt.Sprintf("%s:%d: %s\n", at.shown, n, ellipsis(strings.TrimSpace(line), searchedLine))
+// take adds what a batch of files came to.
+func (s *search) take(b *batch) {
+	s.skipped += b.skipped
+	for _, hit := range b.hits {
 		if s.found == s.limit || s.out.Len()+len(hit) > s.e.room() {
 			s.full = true
 			return

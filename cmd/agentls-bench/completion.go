@@ -158,7 +158,7 @@ func (b *bench) againstEcho(ctx context.Context, s *server) (row, error) {
 	if err := os.WriteFile(file, reply, 0o600); err != nil {
 		return row{}, err
 	}
-	echo, err := b.process(ctx, b.self, echoVariable+"="+file)
+	echo, err := b.process(ctx, b.self, "", echoVariable+"="+file)
 	if err != nil {
 		return row{}, err
 	}

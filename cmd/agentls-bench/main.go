@@ -47,6 +47,8 @@ func sections() []section {
 		{"cancel", cancels},
 		{"updates", updates},
 		{"sizes", sizes},
+		{"loop", loops},
+		{"search", searches},
 	}
 }
 
@@ -72,7 +74,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("agentls-bench", flag.ContinueOnError)
 	binary := flags.String("agentls", "bin/agentls", "the built binary")
 	write := flags.String("write", "", "a file to write the table to")
-	only := flags.String("only", "", "the sections to measure, with commas between: initialize, chunks, cancel, updates, sizes")
+	only := flags.String("only", "", "the sections to measure, with commas between: initialize, chunks, cancel, updates, sizes, loop, search")
 	less := flags.Int("less", 1, "take so many times fewer samples, for a try")
 	if err := flags.Parse(args); err != nil {
 		return err

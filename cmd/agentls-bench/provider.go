@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,13 +19,60 @@ import (
 //
 //	stream 1000 5000        5,000 chunks, 1,000 a second; 0: no end
 //	call NAME {"a": 1}      a tool call
+//	loop 200                so many calls that read a line of lines.txt each, one after the other
 type provider struct {
 	url    string
 	server *http.Server
 	hungUp atomic.Int64
 
-	mu   sync.Mutex
-	sent []time.Time // when each chunk of the last stream was written
+	mu       sync.Mutex
+	sent     []time.Time // when each chunk of the last stream was written
+	requests []request
+}
+
+// request is one that came.
+type request struct {
+	at    time.Time
+	ended time.Time // when the answer was written
+	users int       // user messages in it
+}
+
+// forget the requests that came.
+func (p *provider) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.requests = nil
+}
+
+// asked gives the requests that came.
+func (p *provider) asked() []request {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.requests)
+}
+
+// between are the times from an answer's end to the next request.
+func (p *provider) between() (t took) {
+	all := p.asked()
+	for i := 1; i < len(all); i++ {
+		t = append(t, all[i].at.Sub(all[i-1].ended))
+	}
+	return t
+}
+
+// came notes a request and returns what notes its end.
+func (p *provider) came(at time.Time, users int) (ended func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := len(p.requests)
+	p.requests = append(p.requests, request{at: at, users: users})
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if i < len(p.requests) {
+			p.requests[i].ended = time.Now()
+		}
+	}
 }
 
 func newProvider(ctx context.Context) (*provider, error) {
@@ -42,6 +91,7 @@ func (p *provider) close() { _ = p.server.Close() }
 
 // ServeHTTP implements http.Handler.
 func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
 	var body struct {
 		Messages []struct {
 			Role    string
@@ -55,17 +105,27 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	last := body.Messages[len(body.Messages)-1]
 	text, _ := last.Content.(string)
+	users, results, prompt := 0, 0, ""
+	for _, m := range body.Messages {
+		switch m.Role {
+		case "user":
+			users, results = users+1, 0
+			prompt, _ = m.Content.(string)
+		case "tool":
+			results++
+		}
+	}
+	defer p.came(start, users)()
 	var rate, count int
 	switch {
+	case strings.HasPrefix(prompt, "loop "):
+		loopStep(w, prompt, results)
 	case last.Role == "tool":
 		delta(w, map[string]any{"content": text})
 		finish(w, "stop")
 	case strings.HasPrefix(text, "call "):
 		name, arguments, _ := strings.Cut(strings.TrimPrefix(text, "call "), " ")
-		delta(w, map[string]any{"tool_calls": []any{map[string]any{
-			"index": 0, "id": "c1", "type": "function", "function": map[string]string{"name": name, "arguments": arguments},
-		}}})
-		finish(w, "tool_calls")
+		call(w, name, arguments)
 	default:
 		if n, _ := fmt.Sscanf(text, "stream %d %d", &rate, &count); n != 2 || rate <= 0 {
 			http.Error(w, "what?", http.StatusBadRequest)
@@ -73,6 +133,23 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		p.stream(r.Context(), w, rate, count)
 	}
+}
+
+// loopStep calls for the next line, after so many, or ends.
+func loopStep(w http.ResponseWriter, prompt string, after int) {
+	if n, err := strconv.Atoi(strings.TrimPrefix(prompt, "loop ")); err != nil || after >= n {
+		delta(w, map[string]any{"content": "done"})
+		finish(w, "stop")
+		return
+	}
+	call(w, "read_file", fmt.Sprintf(`{"path":"lines.txt","range":{"start":%d,"end":%d}}`, after+1, after+1))
+}
+
+func call(w http.ResponseWriter, name, arguments string) {
+	delta(w, map[string]any{"tool_calls": []any{map[string]any{
+		"index": 0, "id": "c1", "type": "function", "function": map[string]string{"name": name, "arguments": arguments},
+	}}})
+	finish(w, "tool_calls")
 }
 
 // stream writes count chunks, each with its number in square brackets.

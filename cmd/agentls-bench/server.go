@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,6 +36,9 @@ type setup struct {
 	provider *provider
 	features []string // of the client
 	loud     bool     // every notification of a server is shown
+	root     string   // the workspace folder; empty: none
+	home     string   // where the state is; empty: a new folder
+	limits   map[string]int
 }
 
 // scratch makes a new folder.
@@ -44,11 +48,14 @@ func (b *bench) scratch() (string, error) {
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// process starts a binary in a home of its own. It is killed when ctx ends.
-func (b *bench) process(ctx context.Context, binary string, env ...string) (*server, error) {
-	home, err := b.scratch()
-	if err != nil {
-		return nil, err
+// process starts a binary in a home of its own, or in the one given. It is
+// killed when ctx ends.
+func (b *bench) process(ctx context.Context, binary, home string, env ...string) (*server, error) {
+	var err error
+	if home == "" {
+		if home, err = b.scratch(); err != nil {
+			return nil, err
+		}
 	}
 	cmd := exec.CommandContext(ctx, binary)
 	cmd.Dir = home
@@ -69,24 +76,28 @@ func (b *bench) process(ctx context.Context, binary string, env ...string) (*ser
 
 // start starts agentls and initializes it.
 func (b *bench) start(ctx context.Context, u setup) (*server, error) {
-	s, err := b.process(ctx, b.binary)
+	s, err := b.process(ctx, b.binary, u.home)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.initialize(ctx, b.options(u), u.features); err != nil {
+	if err := s.initialize(ctx, u.root, b.options(u), u.features); err != nil {
 		_ = s.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *server) initialize(ctx context.Context, options map[string]any, features []string) error {
+func (s *server) initialize(ctx context.Context, root string, options map[string]any, features []string) error {
 	announced := map[string]bool{}
 	for _, f := range features {
 		announced[f] = true
 	}
+	var rootURI any
+	if root != "" {
+		rootURI = (&url.URL{Scheme: "file", Path: filepath.ToSlash(root)}).String()
+	}
 	err := s.Call(ctx, "initialize", map[string]any{
-		"processId": nil, "rootUri": nil, "clientInfo": map[string]string{"name": "agentls-bench"}, "initializationOptions": options,
+		"processId": nil, "rootUri": rootURI, "clientInfo": map[string]string{"name": "agentls-bench"}, "initializationOptions": options,
 		"capabilities": map[string]any{"window": map[string]any{"workDoneProgress": true}, "experimental": map[string]any{"agentls": announced}},
 	}, nil)
 	if err == nil {
@@ -106,6 +117,9 @@ func (b *bench) options(u setup) map[string]any {
 		notifications = "all"
 	}
 	o := map[string]any{"workspaceTrusted": true, "notifications": notifications, "mcpServers": servers, "approval": map[string]string{"default": "allow"}}
+	if u.limits != nil {
+		o["limits"] = u.limits
+	}
 	if u.provider != nil {
 		o["provider"] = "bench"
 		o["providers"] = map[string]any{"bench": map[string]string{"baseURL": u.provider.url, "model": "bench"}}
@@ -191,9 +205,13 @@ func eventually(ctx context.Context, otherwise string, look func() (bool, error)
 	}
 }
 
-// ask starts a run.
+// ask starts a run; with session "" in a new one.
 func (s *server) ask(prompt, session string) (id json.RawMessage, wait func(context.Context, any) error) {
-	return s.Request("workspace/executeCommand", lspclient.Command("agentls.ask", map[string]string{"prompt": prompt, "session": session}))
+	argument := map[string]string{"prompt": prompt}
+	if session != "" {
+		argument["session"] = session
+	}
+	return s.Request("workspace/executeCommand", lspclient.Command("agentls.ask", argument))
 }
 
 // cancel ends a run and gives the time to its answer.

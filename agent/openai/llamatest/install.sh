@@ -18,13 +18,8 @@ if ! works; then
   for each in x64 armv8.0_1; do
     [ -n "$backend" ] || backend=$(find "$dir/root" -name "libggml-cpu-$each.so" -print -quit)
   done
-  libraries=$(dirname "$(find "$dir/root" -name libc.so.6 -print -quit)")
-  loader=$(find "$dir/root" -name 'ld-linux-*.so.*' -print -quit)
-  [ -n "$backend" ] && [ -n "$loader" ] || die "what sid has of llama.cpp has no loader or no backend for the plain processor"
-  # The loader and the libraries of the tree, not the system's.
-  printf '#!/bin/sh\nGGML_BACKEND_PATH=%q exec %q --library-path %q %q "$@"\n' \
-    "$backend" "$loader" "$libraries:$libraries/llama:$(dirname "$backend")" "$dir/root/usr/bin/llama-server" >"$dir/llama-server"
-  chmod +x "$dir/llama-server"
+  [ -n "$backend" ] || die "what sid has of llama.cpp has no backend for the plain processor"
+  debian_wrap "$dir" llama-server "GGML_BACKEND_PATH=$backend" "$(dirname "$(find "$dir/root" -name libc.so.6 -print -quit)")/llama" "$(dirname "$backend")"
   works || die "what sid has does not run: $("$dir/llama-server" --version 2>&1 | tail -1)"
 fi
 "$dir/llama-server" --version 2>&1 | grep -i version >&2
