@@ -68,9 +68,9 @@ func (r *run) begin(ctx context.Context) {
 func (r *run) limit() *ending {
 	switch {
 	case r.res.Steps >= r.t.Limits.Steps:
-		return &ending{reason: "max_steps", why: fmt.Sprintf("the limit of %d model calls was reached", r.t.Limits.Steps), advice: goOn}
+		return &ending{reason: "max_steps", why: fmt.Sprintf("the limit of %d model calls (limits.steps) was reached", r.t.Limits.Steps), advice: goOn}
 	case r.spent >= r.t.Limits.Tokens:
-		return &ending{reason: "max_tokens", why: fmt.Sprintf("the limit of %d tokens was reached", r.t.Limits.Tokens), advice: goOn}
+		return &ending{reason: "max_tokens", why: fmt.Sprintf("the limit of %d tokens (limits.tokens) was reached", r.t.Limits.Tokens), advice: goOn}
 	}
 	return nil
 }

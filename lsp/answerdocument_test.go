@@ -113,7 +113,7 @@ func TestAnswerDocumentOfARunThatDoesNotComplete(t *testing.T) {
 		{"cancelled", "partial\n\n*(cancelled)*", agenttest.Step{Text: []string{"par", "tial "}, Block: true}, -32800, nil},
 		{"cancelled before a word", "*(cancelled)*", agenttest.Step{Block: true}, -32800, nil},
 		{"failed", "partial\n\n*(failed: The provider is away.)*", agenttest.Step{Text: []string{"partial"}, Err: &agent.ProviderError{Kind: agent.KindNetwork, Message: "The provider\nis *away*."}}, -32803, nil},
-		{"stopped", "look\n\n*(stopped: max_steps)*", agenttest.Step{Text: []string{"look"}, Calls: []agent.ToolCall{{ID: "1", Name: "list_dir", Arguments: `{"path":"."}`}}}, 0, obj{"limits": obj{"steps": 1}}},
+		{"stopped", "look\n\n*(stopped: the limit of 1 model calls (limits.steps) was reached: send “go on” to continue)*", agenttest.Step{Text: []string{"look"}, Calls: []agent.ToolCall{{ID: "1", Name: "list_dir", Arguments: `{"path":"."}`}}}, 0, obj{"limits": obj{"steps": 1}}},
 		{"silent", "*(no answer)*", agenttest.Text(" "), 0, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {

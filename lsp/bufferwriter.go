@@ -215,7 +215,7 @@ func (b *bufferWriter) put(heading, text, next string) {
 // rescue puts what could not be written into the answer document, and says
 // where it is.
 func (b *bufferWriter) rescue() {
-	k, err := b.x.s.answers.keep(b.x.ctx, exchange{b.x.session, b.x.asked, b.unwritten})
+	k, err := b.x.s.answers.keep(b.x.ctx, exchange{b.x.session, b.x.s.runs.whole(b.x), b.unwritten})
 	where := "it is in " + k.file
 	if err != nil {
 		b.x.s.o.Log.Error("an answer cannot be kept", "file", k.file, "err", err)

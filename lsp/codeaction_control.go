@@ -21,7 +21,7 @@ func (m *menu) control() {
 			m.offer(kindQuickFix, fmt.Sprintf("Cancel all %d runs", len(live)), "agentls.cancel", struct{}{})
 			break
 		}
-		m.offer(kindQuickFix, "Cancel run: "+cleanTo(x.head, actionMax), "agentls.cancel", map[string]string{"runId": x.id})
+		m.offer(kindQuickFix, "Cancel run: "+cleanTo(x.Prompt, actionMax), "agentls.cancel", map[string]string{"runId": x.RunID})
 	}
 	if !m.s.peer.features.approvals { // agentls.approve is not announced to those
 		waiting := m.s.asks.waiting()
@@ -82,7 +82,7 @@ func prepareCodeActionResolve(s *Server, _ context.Context, params []byte) (serv
 		switch {
 		case c.Command == "agentls.approve" && !slices.ContainsFunc(s.asks.waiting(), func(w *question) bool { return w.id == arg.ID }):
 			return nil, failed("this question is settled already")
-		case c.Command == "agentls.cancel" && arg.RunID != "" && !slices.ContainsFunc(s.runs.live(), func(x *run) bool { return x.id == arg.RunID }):
+		case c.Command == "agentls.cancel" && arg.RunID != "" && !slices.ContainsFunc(s.runs.live(), func(x runInfo) bool { return x.RunID == arg.RunID }):
 			return nil, failed("this run has ended already")
 		}
 	}

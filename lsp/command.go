@@ -36,6 +36,7 @@ func commands() []command {
 		{name: "agentls.new", prepare: takes(prepareNew)},
 		{name: "agentls.cancel", bare: "runId", prepare: takes(prepareCancel)},
 		{name: "agentls.runs", prepare: takes(prepareRuns)},
+		{name: "agentls.steer", prepare: takes(prepareSteer)},
 		{name: "agentls.approvals", prepare: takes(prepareApprovals)},
 		{name: "agentls.approve", guarded: true, prepare: takes(prepareApprove)},
 		{name: "agentls.mcp.servers", prepare: takes(prepareServers)},

@@ -97,15 +97,19 @@ func (s *Server) newRun(prompt, asked, session, id string) *run {
 	if id == "" {
 		id = newID()
 	}
-	shown := s.o.Secrets.Redact(asked[:min(len(asked), 8*headMax)])
 	x := &run{
-		s: s, id: id, session: session, prompt: prompt, asked: asked, head: cleanTo(shown, headMax),
+		s: s, id: id, session: session, prompt: prompt, asked: asked, head: s.shown(asked, headMax), steer: &agent.Steer{},
 		turn: make(chan struct{}), box: newMailbox(s.clientIsBehind), outcome: make(chan outcome, 1), done: make(chan struct{}), gone: make(chan struct{}),
 	}
 	x.ctx, x.cancel = context.WithCancelCause(context.Background()) // ended by runs, which owns it
 	x.progress.s = s
-	x.progress.title = "agentls: " + cleanTo(shown, titleMax)
+	x.progress.title = "agentls: " + s.shown(asked, titleMax)
 	return x
+}
+
+// shown is the beginning of a prompt, fit to be shown.
+func (s *Server) shown(asked string, n int) string {
+	return cleanTo(s.o.Secrets.Redact(asked[:min(len(asked), 8*headMax)]), n)
 }
 
 // queue gives the run its place and returns what answers the request.

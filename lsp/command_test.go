@@ -81,6 +81,13 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.approve", obj{"id": "1", "decision": "allow"}, "decision must be one of once, session, always, deny"},
 		{"agentls.approve", obj{"id": "1", "decision": "once", "arguments": []any{}}, "arguments must be an object"},
 
+		{"agentls.steer", nil, "runId is missing"},
+		{"agentls.steer", "r", "takes one object"},
+		{"agentls.steer", obj{"runId": "r"}, "there is no text"},
+		{"agentls.steer", obj{"runId": "r", "text": " \n"}, "there is no text"},
+		{"agentls.steer", obj{"runId": 1, "text": "x"}, "runId must be a string"},
+		{"agentls.steer", obj{"runId": "r", "text": strings.Repeat("é", promptMax+1)}, "the most is 1000000"},
+
 		{"agentls.mcp.servers", obj{"server": "x"}, `unknown field "server"`},
 		{"agentls.mcp.resources", nil, "server is missing"},
 		{"agentls.mcp.resources", "workspaec", "did you mean workspace"},
@@ -133,7 +140,7 @@ func TestTolerantArguments(t *testing.T) {
 
 func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
-		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.approvals", "agentls.approve", "agentls.mcp.servers", "agentls.mcp.resources",
+		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.mcp.servers", "agentls.mcp.resources",
 		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {

@@ -22,10 +22,9 @@ type run struct {
 	s        *Server
 	id       string
 	session  string
-	prompt   string // user input, whole
+	prompt   string // user input, whole; grows while the run is queued, guarded by runs.mu
 	action   agent.Action
-	asked    string // what was asked for, in words for a person
-	head     string // its beginning, fit to be shown
+	steer    *agent.Steer // what is added once it runs
 	document *attachment
 	buffer   *bufferWriter // the prompt buffer that the answer goes to; nil: none
 	detached bool
@@ -55,6 +54,8 @@ type run struct {
 	begun     bool
 	startedAt time.Time
 	questions int
+	asked     string // what was asked for, in words for a person
+	head      string // its beginning, fit to be shown
 }
 
 const (
@@ -144,7 +145,7 @@ func (x *run) task() (agent.Task, error) {
 	}
 	task := agent.Task{
 		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt, Action: x.action,
-		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{x},
+		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{x}, Steer: x.steer,
 	}
 	if len(task.Folders) > 0 {
 		task.Folder = task.Folders[0]
@@ -223,6 +224,7 @@ func (x *run) end(o outcome) {
 		x.progress.awaitToken() // nobody waits for the run's response
 	}
 	x.lastWords(last.Status)
+	x.tellUnread()
 	close(x.done)
 	x.keep(o, last.Status)
 }
@@ -263,7 +265,7 @@ func (x *run) keep(o outcome, status runStatus) {
 	if text != "" && note != "" {
 		text += "\n\n"
 	}
-	x.s.answers.tell(x.s.alive, exchange{x.session, x.asked, text + note}, status == runCompleted || status == runStopped)
+	x.s.answers.tell(x.s.alive, exchange{x.session, x.s.runs.whole(x), text + note}, status == runCompleted || status == runStopped)
 }
 
 // ending says how a run ended that did not complete, or that it said nothing;
@@ -275,7 +277,7 @@ func ending(s *Server, o outcome, cancelled, silent bool) string {
 	case o.err != nil:
 		return "*(failed: " + strings.ReplaceAll(s.tell(o.err.Error()), "*", "") + ")*"
 	case o.result.Status == string(runStopped):
-		return "*(stopped: " + clean(o.result.StopReason) + ")*"
+		return "*(stopped: " + clean(cmp.Or(o.result.Note, o.result.StopReason)) + ")*"
 	case silent:
 		return "*(no answer)*"
 	}
@@ -288,6 +290,7 @@ func (x *run) giveUp(err error) {
 	x.cancel(cancelled(err))
 	x.box.close()
 	x.s.runs.end(x, runFailed)
+	x.tellUnread()
 	select {
 	case <-x.done:
 	default:
@@ -334,7 +337,10 @@ func (x *run) lastWords(status runStatus) {
 		x.progress.end("cancelled")
 	default:
 		words := ""
-		if told {
+		switch {
+		case told && status == runStopped:
+			words = "stopped: " + x.s.tell(cmp.Or(x.result.Note, x.result.StopReason))
+		case told:
 			words = x.s.tell(x.result.Text)
 		}
 		x.progress.end(cmp.Or(words, string(status)))

@@ -224,17 +224,9 @@ func (r *runs) cancel(cause error, match func(*run) bool) []string {
 	return ids
 }
 
-// live gives the runs that run or wait, as they came.
-func (r *runs) live() []*run {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	var list []*run
-	for _, x := range r.list {
-		if x.status.live() {
-			list = append(list, x)
-		}
-	}
-	return list
+// live lists the runs that run or wait, as they came.
+func (r *runs) live() []runInfo {
+	return slices.DeleteFunc(r.infos(), func(i runInfo) bool { return !i.Status.live() })
 }
 
 // cancelToken cancels the run whose progress has the token

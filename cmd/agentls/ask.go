@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -86,7 +87,7 @@ func ask(ctx context.Context, p program, prompt string) error {
 		fmt.Fprintln(p.stderr, "agentls: "+oneLine(parts.secrets.Redact(err.Error()), 2000))
 		return exitError(exitFailed)
 	case result.Status != "completed":
-		fmt.Fprintln(p.stderr, "agentls: stopped: "+oneLine(result.StopReason, 200))
+		fmt.Fprintln(p.stderr, "agentls: stopped: "+oneLine(cmp.Or(result.Note, result.StopReason), 200))
 		return exitError(exitFailed)
 	}
 	return nil
