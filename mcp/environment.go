@@ -8,6 +8,10 @@ import (
 	"strings"
 )
 
+// BaseEnviron returns what a child finds of environ: the base of CONTRACT §8,
+// and so never a provider's key.
+func BaseEnviron(environ []string) []string { return childEnv(environ, ServerConfig{}) }
+
 // childEnv returns the environment of a server's child: the base of CONTRACT
 // §8 out of environ (everything but provider keys with InheritEnv), then what
 // is configured.

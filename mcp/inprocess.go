@@ -23,7 +23,7 @@ type embedded interface {
 
 // carryWorkspace starts the embedded server.
 func (s *session) carryWorkspace() (carrier, error) {
-	server := workspace.NewServer(s.state, childEnv(s.environ, ServerConfig{}), s.reaper, s.log.With("server", workspaceName))
+	server := workspace.NewServer(s.state, BaseEnviron(s.environ), s.reaper, s.log.With("server", workspaceName))
 	return carryEmbedded(server, s.log), nil
 }
 

@@ -111,3 +111,44 @@ func TestKilledProcessLeavesNoGit(t *testing.T) {
 	_ = host.Wait()
 	eventually(t, "git is gone", func() bool { return !alive(pid) })
 }
+
+// Whoever else starts children registers them: those that are left when the
+// manager closes are the reaper's to end, and their environment holds no key
+// (hosts #28, anomalyco/opencode#31778).
+func TestChildrenOfOthers(t *testing.T) {
+	m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
+	watch := m.Reaper()
+	watch.Expect()
+	command, args, env := mcptest.Command(t, mcptest.Options{IgnoreEOF: true})
+	cmd := exec.Command(command, args...)
+	cmd.Env = os.Environ()
+	for name, value := range env {
+		cmd.Env = append(cmd.Env, name+"="+value)
+	}
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	g, err := child.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Kill()
+	watch.Add(g)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	m.Close()
+	if runtime.GOOS == "windows" {
+		g.Kill() // the job ends it, when this process ends
+	}
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Error("it lives")
+	}
+	base := BaseEnviron([]string{"PATH=/bin", "HOME=/h", "OPENAI_API_KEY=k", "MY_TOKEN=t", "LC_ALL=C", "SSH_AUTH_SOCK=s", "https_proxy=p", "AGENTLS_X=1"})
+	if got := strings.Join(base, " "); got != "HOME=/h LC_ALL=C PATH=/bin SSH_AUTH_SOCK=s https_proxy=p" {
+		t.Errorf("%s", got)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"agentls/mcp/child"
 	"agentls/mcp/workspace"
 )
 
@@ -84,7 +85,7 @@ func newManager(o Options, t timing) *Manager {
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
-		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, childEnv(o.Environ, ServerConfig{}), o.Log),
+		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, BaseEnviron(o.Environ), o.Log),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)
@@ -115,6 +116,10 @@ func (m *Manager) end() {
 	m.http.closeIdle()
 	m.reaper.close()
 }
+
+// Reaper hears of the groups that this process starts: it ends those that
+// outlive a kill of it. It ends with the manager, and what is left of them too.
+func (m *Manager) Reaper() child.Watch { return m.reaper }
 
 // Events gives what happened, to one reader. Like events are merged while the
 // reader is behind; nothing blocks. Closed by Close.

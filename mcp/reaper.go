@@ -67,7 +67,7 @@ func (r *reaper) Add(g child.Group) {
 func (r *reaper) restart() {
 	if err := r.start(); err != nil && !r.broken {
 		r.broken = true
-		r.log.Warn("no reaper: servers may outlive a kill of agentls", "err", err)
+		r.log.Warn("no reaper: children may outlive a kill of agentls", "err", err)
 	}
 }
 
@@ -84,14 +84,15 @@ func (r *reaper) Remove(g child.Group) {
 	}
 }
 
-// close says goodbye and waits for the helper.
+// close says goodbye and waits for the helper. Groups that are left, as of a
+// command that could not be ended in time, are its to end.
 func (r *reaper) close() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.pipe != nil {
+	if r.pipe != nil && len(r.groups) == 0 {
 		_ = r.say("bye\n")
 	}
 	r.stop()

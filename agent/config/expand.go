@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -167,12 +165,10 @@ func (x *expander) command(path, line string) string {
 	}
 	ctx, cancel := context.WithTimeout(x.l.ctx, commandTimeout)
 	defer cancel()
-	shell, flag := "sh", "-c"
-	if runtime.GOOS == "windows" {
-		shell, flag = "cmd", "/c"
+	cmd, err := child.Shell(ctx, line, x.l.source.Environ)
+	if err != nil {
+		return x.fail(path, "${cmd:…} failed: %v", err)
 	}
-	cmd := exec.CommandContext(ctx, shell, flag, line)
-	cmd.Env = x.l.source.Environ
 	cmd.WaitDelay = time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

@@ -55,8 +55,9 @@ func run(p program) int {
 		return exitOK
 	}
 	// A write to an editor that is gone must fail, not kill: there are runs to
-	// end and children to close.
-	signal.Ignore(syscall.SIGPIPE)
+	// end and children to close. Ignored, the signal would be so in each child
+	// too, and every pipeline that ends early would complain.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	cmd := rootCommand(p)

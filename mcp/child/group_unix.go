@@ -3,19 +3,21 @@
 package child
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"syscall"
 )
 
-// Group is a process group, by the id of its leader; 0 is none.
+// Group is a process group, by the id of its leader; 0 is none. A process that
+// makes a group or a session of its own has left it.
 type Group int
 
-// Start starts cmd as the leader of a group of its own, so that what it
-// starts in turn ends with it.
+// Start starts cmd as the leader of a session and a group of its own: what it
+// starts in turn ends with it, and no terminal is there to be asked on.
 func Start(cmd *exec.Cmd) (Group, error) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return 0, err
 	}
@@ -33,6 +35,9 @@ func (g Group) signal(s syscall.Signal) {
 		_ = syscall.Kill(-int(g), s)
 	}
 }
+
+// Alive reports whether anything of the group runs.
+func (g Group) Alive() bool { return g > 1 && syscall.Kill(-int(g), 0) == nil }
 
 // ID names the group to another process; see [KillGroup].
 func (g Group) ID() int { return int(g) }
@@ -56,3 +61,19 @@ func KillGroup(id int) { Group(id).Kill() }
 
 // Release has nothing to free here.
 func (g Group) Release() {}
+
+// Shell returns the command that runs a line of the shell's language: sh's.
+// env is the child's, in whose PATH the shell is looked for. ctx kills it, unless
+// [Follow] is to end it: that has its own.
+func Shell(ctx context.Context, line string, env []string) (*exec.Cmd, error) {
+	path, err := Look("sh", env)
+	if err != nil {
+		if path = "/bin/sh"; searchPath("sh", "/bin", nil) == "" {
+			return nil, err
+		}
+	}
+	// Without the dashes a line that begins with one would be an option.
+	cmd := exec.CommandContext(ctx, path, "-c", "--", line)
+	cmd.Env = env
+	return cmd, nil
+}

@@ -1,6 +1,7 @@
 package child
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,7 +26,11 @@ func Start(cmd *exec.Cmd) (Group, error) {
 		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
 	}
 	if _, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info))); err == nil {
-		cmd.SysProcAttr = &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+		attr := &windows.SysProcAttr{CreationFlags: windows.CREATE_NEW_PROCESS_GROUP, HideWindow: true}
+		if cmd.SysProcAttr != nil {
+			attr.CmdLine = cmd.SysProcAttr.CmdLine // see Shell
+		}
+		cmd.SysProcAttr = attr
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -51,6 +56,17 @@ func (g Group) Terminate() { g.Kill() }
 
 // Kill ends all of the group.
 func (g Group) Kill() { _ = windows.TerminateJobObject(g.job, 1) }
+
+// Alive reports whether anything of the group runs.
+func (g Group) Alive() bool {
+	var info struct { // JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
+		userTime, kernelTime, periodUserTime, periodKernelTime int64
+
+		pageFaults, processes, active, terminated uint32
+	}
+	err := windows.QueryInformationJobObject(g.job, windows.JobObjectBasicAccountingInformation, uintptr(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)), nil)
+	return err == nil && info.active > 0
+}
 
 // ID is 0: the job ends with our handle, another process has nothing to do.
 func (g Group) ID() int { return 0 }
@@ -86,3 +102,18 @@ func KillGroup(int) {}
 
 // Release closes the job, which ends what is left in it.
 func (g Group) Release() { _ = windows.CloseHandle(g.job) }
+
+// Shell returns the command that runs a line of the shell's language:
+// cmd.exe's, which reads its command line in a way of its own. env is the
+// child's, in whose PATH the shell is looked for. ctx kills it, unless [Follow]
+// is to end it: that has its own.
+func Shell(ctx context.Context, line string, env []string) (*exec.Cmd, error) {
+	path, err := Look("cmd.exe", env)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.CommandContext(ctx, path)
+	cmd.Env = env
+	cmd.SysProcAttr = &windows.SysProcAttr{CmdLine: `cmd /d /s /c "` + line + `"`}
+	return cmd, nil
+}
