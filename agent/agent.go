@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"net/http"
 	"sync"
 	"text/template"
 	"time"
@@ -42,7 +43,14 @@ type Options struct {
 	// Own are agentls' own directories, of configuration and state: absolute
 	// paths. Writes to them are always asked about.
 	Own []string
-	Log *slog.Logger
+	// Environ is the process's environment, of which commands get the base of
+	// CONTRACT §8.
+	Environ []string
+	// HTTP gives what is cloned for web_fetch at its first use: its proxy and
+	// its certificates count. Nil: neither.
+	HTTP    func() *http.Transport
+	Version string // for the User-Agent
+	Log     *slog.Logger
 }
 
 // manager is what the agent uses of an [mcp.Manager], which owns processes and
@@ -72,6 +80,8 @@ type Agent struct {
 	builtins []*tool
 	results  *store
 	own      []string
+	children children
+	web      *fetcher
 	log      *slog.Logger
 
 	sessions sessions
@@ -82,6 +92,7 @@ type Agent struct {
 func New(o Options) *Agent {
 	a := newAgent(o)
 	a.manager = o.Manager
+	a.children.watch = o.Manager.Reaper()
 	if o.State != nil {
 		a.ignored = o.State.Ignored
 	}
@@ -98,6 +109,8 @@ func newAgent(o Options) *Agent {
 		builtins: builtins(),
 		results:  newStore(o.ResultsDir, o.Log),
 		own:      o.Own,
+		children: children{env: mcp.BaseEnviron(o.Environ)},
+		web:      newFetcher(o.HTTP, o.Version, publicAddress),
 		log:      o.Log,
 	}
 }

@@ -91,6 +91,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 	}
 	e := env{
 		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
+		children: a.children, web: a.web,
 		progress: func(m mcp.Progress) {
 			if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
 				r.emitCall(p.event(ToolRunning, text), false)
@@ -111,8 +112,13 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 		res.status, res.text, res.reason = Unknown, cancelledCall, "did not react to the cancel, outcome unknown"
 	case err != nil && ctx.Err() != nil:
 		res.status, res.text, res.reason = Cancelled, cancelledCall, "cancelled"
+		if got.out.text != "" {
+			res.text += " Until then it said:\n" + got.out.text
+		}
 	case err != nil:
 		res.status, res.text, res.reason = Failed, "The call failed: "+a.secrets.Redact(ellipsis(err.Error(), 4000)), err.Error()
+	case got.out.failed && got.out.reason != "":
+		res.status, res.reason = Failed, got.out.reason
 	case got.out.failed:
 		res.status, res.text, res.reason = Failed, "The tool reports an error:\n"+got.out.text, "the tool reported an error"
 	}
@@ -142,7 +148,7 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 		message = entry.Reason
 	}
 	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
-		ran && server != "" && server != workspaceServer && !p.tool.virtual)
+		ran && (p.tool.untracked || server != "" && server != workspaceServer && !p.tool.virtual))
 	r.emitCall(p.event(ToolCallState(res.status), message), true)
 	res.digest = digestResult(res)
 	res.text, res.stored = r.fitResult(p, res)

@@ -30,6 +30,7 @@ type tool struct {
 	model       string // the name for the model, see nameTools
 	virtual     bool   // list_resources and read_resource, made for a server's resources
 	anywhere    bool   // a built-in tool that needs no folder
+	untracked   bool   // a built-in tool that may change what undo knows nothing of
 	description string
 	schema      json.RawMessage
 	// definition is the hash of what a server said about its tool; empty for
@@ -45,6 +46,9 @@ type env struct {
 	ignored  func(path string, dir bool) bool
 	limit    int                // bytes of a result
 	shelf    shelf              // where longer ones are kept
+	children children           // what programs that are started are given
+	web      *fetcher           // never nil
+	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
 	progress func(mcp.Progress) // never nil
 }
 
@@ -57,6 +61,7 @@ type output struct {
 	images []Image
 	stored string // the id under which the whole of a text that is cut is kept
 	failed bool   // the tool says that it failed
+	reason string // why, for the audit; the text says it to the model
 }
 
 // toolset is what one request offers.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,6 +35,7 @@ type world struct {
 	state   string
 	secrets *mcp.Secrets
 	task    agent.Task // what run adds a prompt to
+	environ []string   // the process's, for restart
 	told    agenttest.Evidence
 	log     *lockedBuffer
 	own     []string // directories of agentls
@@ -52,7 +54,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 }
 
 func newWorld(t testing.TB) *world {
-	w := &world{t: t, servers: newServers(), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, secrets: mcp.NewSecrets(), log: &lockedBuffer{}}
+	w := &world{t: t, servers: newServers(), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}, secrets: mcp.NewSecrets(), environ: os.Environ(), log: &lockedBuffer{}}
 	var err error
 	if w.dir, err = filepath.EvalSymlinks(t.TempDir()); err != nil {
 		t.Fatal(err)
@@ -68,7 +70,7 @@ func newWorld(t testing.TB) *world {
 // restart makes a new agent on the same state.
 func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
-		Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
+		Audit: w.audit, Secrets: w.secrets, Environ: w.environ, RememberFile: filepath.Join(w.state, "approvals.json"),
 		ResultsDir: filepath.Join(w.state, "results"),
 		Own:        w.own,
 		Log:        slog.New(slog.NewTextHandler(w.log, nil)),

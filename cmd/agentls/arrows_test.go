@@ -14,7 +14,7 @@ var arrows = map[string]string{
 	"agentls/mcp/child":       "",
 	"agentls/mcp/workspace":   "agentls/mcp/child agentls/mcp/watch",
 	"agentls/mcp/watch":       "",
-	"agentls/agent":           "agentls/mcp agentls/mcp/workspace",
+	"agentls/agent":           "agentls/mcp agentls/mcp/child agentls/mcp/workspace",
 	"agentls/agent/config":    "agentls/agent agentls/mcp agentls/mcp/child agentls/mcp/watch",
 	"agentls/agent/openai":    "agentls/agent agentls/mcp",
 	"agentls/agent/offline":   "agentls/agent",

@@ -56,10 +56,11 @@ func newParts(p program) *parts {
 		}
 		return t, problems
 	})
+	transport := func() *http.Transport { t, _ := network(); return t }
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"),
-		Environ:    p.environ, Reaper: reaper, HTTP: func() *http.Transport { t, _ := network(); return t }, Secrets: secrets, Log: log,
+		Environ:    p.environ, Reaper: reaper, HTTP: transport, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{
@@ -69,7 +70,8 @@ func newParts(p program) *parts {
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
 			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"),
-			Own: []string{where.config, where.state}, Log: log,
+			Own:     []string{where.config, where.state},
+			Environ: p.environ, HTTP: transport, Version: version, Log: log,
 		}),
 	}
 }
