@@ -50,6 +50,9 @@ type Options struct {
 	// its certificates count. Nil: neither.
 	HTTP    func() *http.Transport
 	Version string // for the User-Agent
+	// UndoDir is <state>/undo, where what undoes the edits of runs is kept.
+	// Empty: it is kept in memory.
+	UndoDir string
 	Log     *slog.Logger
 }
 
@@ -82,9 +85,11 @@ type Agent struct {
 	own      []string
 	children children
 	web      *fetcher
+	undo     *undoStore
 	log      *slog.Logger
 
 	sessions sessions
+	locks    fileLocks
 	calls    calls
 }
 
@@ -111,6 +116,7 @@ func newAgent(o Options) *Agent {
 		own:      o.Own,
 		children: children{env: mcp.BaseEnviron(o.Environ)},
 		web:      newFetcher(o.HTTP, o.Version, publicAddress),
+		undo:     newUndoStore(o.UndoDir, o.Log),
 		log:      o.Log,
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"strings"
@@ -75,7 +76,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 		return notStarted(may.by)
 	}
 	r.emitCall(p.event(ToolRunning, ""), false)
-	res = a.execute(ctx, r, p)
+	res = a.execute(ctx, r, p, may.by == "user" || may.by == "command")
 	res.by = may.by
 	if res.reason == "" {
 		res.reason = may.reason
@@ -83,20 +84,18 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	return res
 }
 
-// execute runs a permitted call.
-func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
+// execute runs a permitted call; asked: by a person.
+func (a *Agent) execute(ctx context.Context, r *run, p pending, asked bool) callResult {
 	type answer struct {
 		out output
 		err error
 	}
-	e := env{
-		folders: r.folders, host: r.t.Host, ignored: a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
-		children: a.children, web: a.web,
-		progress: func(m mcp.Progress) {
-			if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
-				r.emitCall(p.event(ToolRunning, text), false)
-			}
-		},
+	e := r.env()
+	e.asked = asked
+	e.progress = func(m mcp.Progress) {
+		if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
+			r.emitCall(p.event(ToolRunning, text), false)
+		}
 	}
 	began := time.Now()
 	got, ok, err := await(ctx, a, func(ctx context.Context) answer {
@@ -110,6 +109,8 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 	switch {
 	case !ok:
 		res.status, res.text, res.reason = Unknown, cancelledCall, "did not react to the cancel, outcome unknown"
+	case errors.Is(err, ErrUnconfirmed):
+		res.status, res.text, res.reason = Unknown, a.secrets.Redact(ellipsis(err.Error(), 4000)), err.Error()
 	case err != nil && ctx.Err() != nil:
 		res.status, res.text, res.reason = Cancelled, cancelledCall, "cancelled"
 		if got.out.text != "" {
@@ -123,6 +124,14 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending) callResult {
 		res.status, res.text, res.reason = Failed, "The tool reports an error:\n"+got.out.text, "the tool reported an error"
 	}
 	return res
+}
+
+// env is what a call of the run finds around it.
+func (r *run) env() env {
+	return env{
+		folders: r.folders, host: r.t.Host, ignored: r.a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
+		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
+	}
 }
 
 // conclude audits a call, tells its end and cuts its text for the model.

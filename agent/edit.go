@@ -2,7 +2,7 @@ package agent
 
 import "errors"
 
-// Errors of [Host.Edit] that a caller tells apart. After any other error
+// Errors of [Editor.Edit] that a caller tells apart. After any other error
 // nothing was changed.
 var (
 	// ErrNotOpen: the front end does not have the file open, so the disk is
@@ -17,7 +17,7 @@ var (
 // Edit replaces the text of a file that the front end has open.
 type Edit struct {
 	Path   string // absolute
-	Before string // the text that it is made for, as Host.Document gave it
+	Before string // the text that it is made for, as Document gave it
 	After  string
 	Label  string // says to a person what it is, one line
 	Asked  bool   // a person has approved it; else the editor may ask

@@ -44,7 +44,7 @@ var errOutside = errors.New("leads outside the workspace folders")
 // resolve finds the place of a path: relative to a folder, beginning with a
 // folder's name where there are several, or absolute. The file need not exist.
 // Symbolic links are followed as far as they exist, and open looks again.
-func (all folders) resolve(name string, host Host) (place, error) {
+func (all folders) resolve(name string, host Editor) (place, error) {
 	if err := wellFormed(name); err != nil {
 		return place{}, err
 	}
@@ -150,7 +150,7 @@ func resolveLinks(abs string) (string, error) {
 }
 
 // exists reports whether a place is a file on disk or open in the editor.
-func exists(at place, host Host) bool {
+func exists(at place, host Editor) bool {
 	if _, ok := document(at, host); ok {
 		return true
 	}
@@ -159,7 +159,7 @@ func exists(at place, host Host) bool {
 }
 
 // document is the editor's text of a file.
-func document(at place, host Host) (text string, ok bool) {
+func document(at place, host Editor) (text string, ok bool) {
 	if text, ok = host.Document(at.abs); !ok && at.real != at.abs {
 		text, ok = host.Document(at.real)
 	}

@@ -115,6 +115,11 @@ func (a *Agent) question(r *run, p pending, v verdict) Question {
 		Description: p.tool.description, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
 		Covers: v.covers.text, Timeout: r.t.Approval.Timeout,
 	}
+	if p.tool.preview != nil {
+		if shown, ok := p.tool.preview(r.env(), p.args); ok {
+			q.Preview = &shown
+		}
+	}
 	if q.Timeout <= 0 {
 		q.Timeout = defaultTimeout
 	}

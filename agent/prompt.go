@@ -25,7 +25,7 @@ func prompt(name string) string {
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
-	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), readResultTool(), runCommandTool(), webFetchTool()}
+	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), writeFileTool(), editFileTool(), readResultTool(), runCommandTool(), webFetchTool()}
 }
 
 // systemPrompt tells the model who it is and what it finds.

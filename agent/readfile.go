@@ -51,6 +51,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 	if err != nil {
 		return output{}, err
 	}
+	e.changes.known.note(at, text)
 	start, end := 1, 0
 	if in.Range != nil {
 		start, end = max(in.Range.Start, 1), in.Range.End
@@ -66,7 +67,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 }
 
 // fileText returns a file's text, and whether it differs from what is on disk.
-func fileText(at place, host Host) (text string, unsaved bool, err error) {
+func fileText(at place, host Editor) (text string, unsaved bool, err error) {
 	text, open := document(at, host)
 	disk, err := diskText(at)
 	switch {

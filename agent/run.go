@@ -19,6 +19,8 @@ type run struct {
 	s *session // set once its turn has come
 	// folders are those of the task, found when the run began.
 	folders folders
+	// changes are those of files; set with s.
+	changes *changes
 	// partial is text of an answer that broke off.
 	partial string
 	// spent counts tokens for the limit: what the provider told, else a guess.
@@ -73,6 +75,8 @@ func (r *run) start(ctx context.Context) error {
 	}
 	defer s.release()
 	r.s = s
+	r.changes = &changes{locks: &r.a.locks, known: &s.known, undo: r.a.undo.start(r.t.RunID), step: noStep}
+	r.knowAttachment()
 	return r.work(ctx)
 }
 
@@ -140,6 +144,17 @@ func (r *run) shrink() {
 // shelf is where the run's long results are kept.
 func (r *run) shelf() shelf { return r.a.results.of(sessionKey{r.t.Folder, r.t.Session}) }
 
+// knowAttachment notes what the model sees of a file without reading it.
+func (r *run) knowAttachment() {
+	d := r.t.Attachment
+	if d == nil || d.Whole == "" {
+		return
+	}
+	if at, err := r.folders.resolve(d.Path, r.t.Host); err == nil {
+		r.changes.known.note(at, d.Whole)
+	}
+}
+
 // emit tells an event, one at a time and none after the run.
 func (r *run) emit(e Event) {
 	r.mu.Lock()
@@ -176,6 +191,9 @@ func (r *run) emitCall(e ToolCallEvent, last bool) {
 
 // record notes the end of a call.
 func (r *run) record(c ToolCallResult, untracked bool) {
+	if untracked {
+		r.changes.undo.leave(c.Tool)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.res.ToolCalls = append(r.res.ToolCalls, c)
@@ -190,6 +208,7 @@ func (r *run) finish(ctx context.Context, err error) Result {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
+	r.res.Changed = r.changes.list()
 	switch {
 	case err == nil:
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):

@@ -24,6 +24,8 @@ type session struct {
 	said    transcript
 	allowed map[allowance]string // what "session" covers, and the definition it was given for
 
+	known known // what was seen of files
+
 	users int       // runs that hold or wait for the turn; guarded by sessions.mu
 	idle  time.Time // when the last one left; guarded by sessions.mu
 }

@@ -9,6 +9,18 @@ import (
 // Host is what a run needs from its front end. lsp implements it on the
 // editor, cmd on the terminal.
 type Host interface {
+	Editor
+	// Ask puts a question to a person and waits. An error is ctx's, with its
+	// cause; silence, dismissal and the deadline are answers with
+	// DecisionDeny and a reason.
+	Ask(ctx context.Context, q Question) (Answer, error)
+	// Emit tells an event. It never blocks on a slow client. The agent calls
+	// it for one event of a run at a time, and never after the run.
+	Emit(Event)
+}
+
+// Editor is what has files open.
+type Editor interface {
 	// Document returns the text of the file at an absolute path as the front
 	// end has it, unsaved changes included; ok is false when the file is not
 	// open there.
@@ -19,13 +31,6 @@ type Host interface {
 	// most. Errors: ErrNotOpen, ErrStale, ErrUnconfirmed, or why the front end
 	// refused.
 	Edit(ctx context.Context, e Edit) (Edited, error)
-	// Ask puts a question to a person and waits. An error is ctx's, with its
-	// cause; silence, dismissal and the deadline are answers with
-	// DecisionDeny and a reason.
-	Ask(ctx context.Context, q Question) (Answer, error)
-	// Emit tells an event. It never blocks on a slow client. The agent calls
-	// it for one event of a run at a time, and never after the run.
-	Emit(Event)
 }
 
 // Mode is how a run works.
@@ -60,7 +65,10 @@ type Attachment struct {
 	EndLine    int
 	Text       string
 	Truncated  bool
-	Moved      bool // it changed since the part was chosen: the part may be another
+	// Whole is all the text of the document that Text is of: the run knows what
+	// it looked like. "": that is not known.
+	Whole string
+	Moved bool // it changed since the part was chosen: the part may be another
 	// Diagnostics are those that touch it, `line:column: severity: message
 	// [source code]` each, further lines indented. They are data, as the text is.
 	Diagnostics []string
@@ -107,6 +115,9 @@ type Question struct {
 	// Covers is what DecisionSession and DecisionAlways would allow from then
 	// on, in words; empty: both count as DecisionOnce.
 	Covers string
+	// Preview shows what the call would change; nil: it is not known, or
+	// nothing.
+	Preview *Preview
 	// Recheck looks at the rules again, before a question that waited in a
 	// queue is shown: decided is true when it need not be asked any more.
 	Recheck func() (a Answer, decided bool)

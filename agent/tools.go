@@ -37,6 +37,8 @@ type tool struct {
 	// the tools that are made here.
 	definition string
 	run        func(ctx context.Context, e env, args json.RawMessage) (output, error)
+	// preview shows a person what a call would change; nil: it changes no file.
+	preview func(e env, args json.RawMessage) (Preview, bool)
 }
 
 // env is what a call finds around it.
@@ -49,6 +51,8 @@ type env struct {
 	children children           // what programs that are started are given
 	web      *fetcher           // never nil
 	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
+	changes  *changes           // what the run changes of files; never nil
+	asked    bool               // a person has approved the call
 	progress func(mcp.Progress) // never nil
 }
 

@@ -71,9 +71,9 @@ func newWorld(t testing.TB) *world {
 func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
 		Audit: w.audit, Secrets: w.secrets, Environ: w.environ, RememberFile: filepath.Join(w.state, "approvals.json"),
-		ResultsDir: filepath.Join(w.state, "results"),
-		Own:        w.own,
-		Log:        slog.New(slog.NewTextHandler(w.log, nil)),
+		ResultsDir: filepath.Join(w.state, "results"), UndoDir: filepath.Join(w.state, "undo"),
+		Own: w.own,
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
 }
 

@@ -180,6 +180,7 @@ func readInside(folder, name string, limit int64) (string, error) {
 
 // take cuts the range and the limit out of the text.
 func (a *attachment) take(text string) {
+	a.Whole = text
 	if r := a.rng; r != nil {
 		from, to := r.ordered()
 		start, end := a.s.docs.offset(text, from), a.s.docs.offset(text, to)

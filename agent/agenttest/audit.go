@@ -113,7 +113,12 @@ func checkLine(l agent.AuditEntry) error {
 }
 
 // ofRun reports whether a line is a tool call of a run's.
-func ofRun(l agent.AuditEntry) bool { return l.RunID != "" && l.DecidedBy != "mention" }
+func ofRun(l agent.AuditEntry) bool { return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) }
+
+// undone is what agentls.undo did to a file of a run: no call of the run's.
+func undone(l agent.AuditEntry) bool {
+	return l.Server == "" && l.Tool == "undo" && l.DecidedBy == "command"
+}
 
 // ran reports whether a line is a call whose tool was started for sure.
 func ran(l agent.AuditEntry) bool {

@@ -69,7 +69,7 @@ func newParts(p program) *parts {
 		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, network: network,
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
-			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"),
+			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"), UndoDir: filepath.Join(where.state, "undo"),
 			Own:     []string{where.config, where.state},
 			Environ: p.environ, HTTP: transport, Version: version, Log: log,
 		}),

@@ -1,0 +1,26 @@
+package agent
+
+// Preview shows a person what a call would change, before it is allowed.
+type Preview struct {
+	Path           string // relative to the folder
+	Added, Removed int    // lines
+	Diff           string // unified; cut in the middle where it is very long
+}
+
+// maxPreview is the longest diff that a question shows, in bytes.
+const maxPreview = 256 << 10
+
+// preview compares a file with what next would make of it; ok is false where
+// it would fail, or change nothing.
+func preview(e env, at place, next func(found) (string, error)) (p Preview, ok bool) {
+	f, err := find(at, e.host)
+	if err != nil {
+		return p, false
+	}
+	after, err := next(f)
+	if err != nil || after == f.text {
+		return p, false
+	}
+	d := differ(f.text, after)
+	return Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: truncate(unified(at.shown, f.text, after), maxPreview)}, true
+}
