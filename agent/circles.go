@@ -47,7 +47,7 @@ func (l *circles) add(calls []ToolCall, results []callResult, wrote bool) (note 
 	}
 	l.rounds = newest(append(l.rounds, digest(h.Sum(nil))), maxPeriod*(tellRepeats+1))
 	if wrote {
-		l.calls = nil
+		l.calls, l.told = nil, nil
 	}
 	l.calls = newest(append(l.calls, seen), lately)
 	note, stop = l.repeats()
