@@ -13,13 +13,14 @@ const (
 	EventReasoning EventKind = "reasoning"
 	EventToolCall  EventKind = "toolCall"
 	EventUsage     EventKind = "usage"
-	EventStep      EventKind = "step" // not on the wire: a model call begins
+	EventStep      EventKind = "step"  // not on the wire: a model call begins
+	EventWaits     EventKind = "waits" // not on the wire: the provider is asked again after a while
 )
 
 // Event is what a run tells its front end as it happens.
 type Event struct {
 	Kind     EventKind
-	Delta    string         // text, reasoning
+	Delta    string         // text, reasoning, waits
 	Step     int            // step: counts from 1
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall

@@ -64,10 +64,13 @@ type ToolSpec struct {
 	Schema      json.RawMessage // a JSON Schema of type object
 }
 
-// Delta is a piece of a streamed answer.
+// Delta is a piece of a streamed answer, or tells that there is none yet.
 type Delta struct {
 	Text      string
 	Reasoning string
+	// Waits says that the provider failed and when it is asked again: a few
+	// words for a person, no secret in them.
+	Waits string
 }
 
 // Response is a finished answer.

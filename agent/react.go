@@ -128,7 +128,12 @@ func (r *run) step(ctx context.Context) (*ending, error) {
 		return nil, AsProviderError(err)
 	}
 	switch {
-	case resp.FinishReason == "length": // a call may be cut as well: none runs
+	case resp.FinishReason == "length" && len(resp.ToolCalls) > 0: // whose arguments may be cut
+		return &ending{
+			reason: "length", text: resp.Text, why: "the answer was cut by the provider's length limit in a tool call, which was not run",
+			advice: "ask for smaller steps, or raise the provider's limit for an answer",
+		}, nil
+	case resp.FinishReason == "length":
 		return &ending{reason: "length", text: resp.Text, why: "the answer was cut by the provider's length limit", advice: goOn}, nil
 	case resp.FinishReason == "content_filter":
 		return &ending{reason: "content_filter", text: resp.Text, why: "the provider's content filter ended the answer", advice: "say it in another way"}, nil
@@ -190,6 +195,9 @@ func refused(err error) bool {
 func (r *run) ask(ctx context.Context, req Request) (Response, error) {
 	r.s.step()
 	resp, err := r.t.LLM.Complete(ctx, req, func(d Delta) {
+		if d.Waits != "" {
+			r.emit(Event{Kind: EventWaits, Delta: d.Waits})
+		}
 		if d.Reasoning != "" {
 			r.emit(Event{Kind: EventReasoning, Delta: d.Reasoning})
 		}

@@ -39,6 +39,7 @@ type progress struct {
 	queued bool // runs of the session are before it
 	step   int
 	tool   string // that runs, or is being decided
+	waits  string // why the provider is asked again, and when
 	needs  bool   // a question is open
 	tail   []byte // of the text
 	cut    bool   // the tail begins inside a word
@@ -100,8 +101,16 @@ func (p *progress) note(e pending) {
 	case eventStarted:
 		p.queued = false
 	case agent.EventStep:
-		p.step, p.tool = e.Step, ""
+		p.step, p.tool, p.waits = e.Step, "", ""
+	case agent.EventWaits:
+		p.waits = string(e.delta)
+	case agent.EventReasoning:
+		if p.waits == "" {
+			return
+		}
+		p.waits = ""
 	case agent.EventText:
+		p.waits = ""
 		p.say(e.delta)
 	case agent.EventToolCall:
 		p.tool = ""
@@ -160,7 +169,9 @@ func (p *progress) message() string {
 	if p.tool != "" {
 		parts = append(parts, p.s.tell(p.tool))
 	}
-	if words := p.words(); words != "" {
+	if p.waits != "" {
+		parts = append(parts, p.s.tell(p.waits))
+	} else if words := p.words(); words != "" {
 		parts = append(parts, words)
 	}
 	return strings.Join(parts, " · ")

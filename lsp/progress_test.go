@@ -1,7 +1,9 @@
 package lsp
 
 import (
+	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -159,5 +161,46 @@ func TestLastWordsHoldNoPieceOfASecret(t *testing.T) {
 				t.Errorf("the words are %q, want %q", got, c.want)
 			}
 		})
+	}
+}
+
+// A provider that is asked again after a while is no mute wait
+// (avante-corp/avante.nvim#2761), nor an event that clients do not know.
+func TestWaitForTheProviderIsShown(t *testing.T) {
+	waits := make(chan struct{})
+	w := newWorld(t, setup{llm: llmFunc(func(ctx context.Context, _ agent.Request, on func(agent.Delta)) (agent.Response, error) {
+		on(agent.Delta{Waits: "host limits the rate of requests, asked again in 7s"})
+		<-waits
+		on(agent.Delta{Text: "hello "})
+		return agent.Response{Text: "hello ", FinishReason: "stop"}, ctx.Err()
+	}), init: lsptest.Init{Features: []string{"runEvents"}}})
+	p := w.StartCommand("agentls.ask", obj{"prompt": "hi", "runId": "r"}, "tok")
+	w.Await("a report of the wait", func() bool {
+		list := w.progress("tok")
+		return len(list) > 0 && list[len(list)-1].Message == "step 1 · host limits the rate of requests, asked again in 7s"
+	})
+	close(waits)
+	result[agent.Result](t, p)
+	if kinds := kindsOf(w.events("r")); !slices.Equal(kinds, []string{"queued", "started", "text", "finished"}) {
+		t.Errorf("events %v", kinds)
+	}
+}
+
+// llmFunc is a model made of its Complete.
+type llmFunc func(ctx context.Context, req agent.Request, on func(agent.Delta)) (agent.Response, error)
+
+func (f llmFunc) Complete(ctx context.Context, req agent.Request, on func(agent.Delta)) (agent.Response, error) {
+	return f(ctx, req, on)
+}
+
+func TestAWaitIsShownUntilTheAnswerBegins(t *testing.T) {
+	for kind, want := range map[agent.EventKind]string{agent.EventText: "step 1 · one", agent.EventReasoning: "step 1", agent.EventStep: "step 2", agent.EventUsage: "step 1 · busy"} {
+		p := progress{s: &Server{o: Options{Secrets: mcp.NewSecrets()}}}
+		p.note(pending{Event: agent.Event{Kind: agent.EventStep, Step: 1}})
+		p.note(pending{Event: agent.Event{Kind: agent.EventWaits}, delta: []byte("busy")})
+		p.note(pending{Event: agent.Event{Kind: kind, Step: 2}, delta: []byte("one ")})
+		if got := p.message(); got != want {
+			t.Errorf("after %s: %q, want %q", kind, got, want)
+		}
 	}
 }

@@ -201,7 +201,7 @@ func (x *run) teller() {
 // flush tells what the mailbox gave.
 func (x *run) flush(events []pending) {
 	for _, p := range events {
-		if p.Kind != agent.EventStep {
+		if p.Kind != agent.EventStep && p.Kind != agent.EventWaits {
 			x.writeEvent(p.wire(x.s))
 		}
 		x.progress.note(p)

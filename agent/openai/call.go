@@ -28,6 +28,7 @@ type call struct {
 	tools   bool        // the request has some
 	tried   concessions // what this call leaves out
 	body    *body       // of the try that got an answer
+	on      func(agent.Delta)
 }
 
 // Do sends the request until an answer begins, a failure is final, the bounds
@@ -45,7 +46,19 @@ func (c *call) Do(req *http.Request) (*http.Response, error) {
 		backoff.WithBackOff(b), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(maxElapsed),
 		backoff.WithNotify(func(err error, wait time.Duration) {
 			c.llm.o.Log.Warn("provider failed, trying again", "host", c.llm.url.Host, "model", c.llm.o.Model, "wait", wait, "error", agent.AsProviderError(err).Message)
+			c.on(agent.Delta{Waits: c.llm.url.Host + " " + waits(err) + ", asked again in " + wait.Round(10*time.Millisecond).String()})
 		}))
+}
+
+// waits says in a word or two why a provider is asked again.
+func waits(err error) string {
+	switch agent.AsProviderError(err).Kind {
+	case agent.KindRateLimit:
+		return "limits the rate of requests"
+	case agent.KindNetwork:
+		return "cannot be reached"
+	}
+	return "failed to answer"
 }
 
 // try sends the request once, or once more for each concession that the

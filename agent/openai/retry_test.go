@@ -138,7 +138,18 @@ func TestRetries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &script{answer: c.answer}
-				r, err := s.llm(t).Complete(t.Context(), prompt, nil)
+				waits := 0
+				r, err := s.llm(t).Complete(t.Context(), prompt, func(d agent.Delta) {
+					if d.Waits != "" {
+						waits++
+						if !strings.Contains(d.Waits, "asked again in ") || len(c.exact) > waits && !strings.HasSuffix(d.Waits, (c.exact[waits]-c.exact[waits-1]).String()) {
+							t.Errorf("told %q", d.Waits)
+						}
+					}
+				})
+				if waits != c.tries-1 {
+					t.Errorf("told of %d waits before %d tries", waits, c.tries)
+				}
 				if len(s.came) != c.tries {
 					t.Errorf("tries at %v, want %d", s.came, c.tries)
 				}

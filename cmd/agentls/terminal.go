@@ -63,6 +63,8 @@ func (t *terminal) Emit(e agent.Event) {
 			name = e.ToolCall.Server + "/" + name
 		}
 		t.note("· %s %s %s", name, e.ToolCall.State, e.ToolCall.Message)
+	case agent.EventWaits:
+		t.note("· %s", e.Delta)
 	case agent.EventMention:
 		t.note("· @%s:%s %s %s", e.Mention.Server, e.Mention.URI, e.Mention.Status, e.Mention.Error)
 	}
