@@ -11,9 +11,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// maxCommand is the longest command that is looked into, in bytes. A longer one
+// maxLooked is the longest command that is looked into, in bytes. A longer one
 // is always asked about.
-const maxCommand = 64 << 10
+const maxLooked = 64 << 10
 
 // shellWord is a word of a command.
 type shellWord struct {
@@ -89,6 +89,22 @@ func (c *command) restrictedBy(argument string) match {
 		}
 	}
 	return how
+}
+
+// Programs names what a command runs, for who has to judge a long one: each
+// program once, in the order they come. all is false where it may run more than
+// can be told.
+func Programs(text string) (names []string, all bool) {
+	c := readCommand(text, true)
+	all = !c.unclear
+	for _, part := range c.parts {
+		if name := part[0].text; !part[0].literal {
+			all = false
+		} else if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, all
 }
 
 // leads reports whether words lead a simple command, read generously: the
@@ -198,7 +214,7 @@ func literals(words []string) []shellWord {
 // simpleCommand returns the words of a text that every shell reads as one
 // simple command which runs nothing but its program; else it says why not.
 func simpleCommand(text string) (words []shellWord, why string) {
-	if len(text) > maxCommand {
+	if len(text) > maxLooked {
 		return nil, "it is too long to be looked into"
 	}
 	if strings.ContainsFunc(text, func(r rune) bool {

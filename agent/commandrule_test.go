@@ -229,7 +229,7 @@ func TestCommandDeny(t *testing.T) {
 		{"rm", "sh -c \"$X\"", unsure},
 		{"rm", "sh /dev/stdin", unsure},
 		{"rm", "ls '", unsure},
-		{"rm", strings.Repeat("ls;", maxCommand/3+1), unsure},
+		{"rm", strings.Repeat("ls;", maxLooked/3+1), unsure},
 		{"rm", "ls rm", no},
 		{"rm", "echo rm; grep rm x", no},
 		{"rm", "sudo grep rm x", no},

@@ -11,7 +11,7 @@ import (
 const (
 	maxScanDepth = 8    // scripts inside of scripts
 	maxScanParts = 1000 // simple commands
-	maxScanBytes = 4 * maxCommand
+	maxScanBytes = 4 * maxLooked
 )
 
 // wrapper is a program that runs what its arguments say.
@@ -107,7 +107,7 @@ type commandScan struct {
 
 // script reads a text as each kind of shell does.
 func (s *commandScan) script(text string, depth int) {
-	if s.bytes += len(text); s.bytes > maxScanBytes || len(text) > maxCommand || depth > maxScanDepth || len(s.parts) > maxScanParts {
+	if s.bytes += len(text); s.bytes > maxScanBytes || len(text) > maxLooked || depth > maxScanDepth || len(s.parts) > maxScanParts {
 		s.unclear = true
 		return
 	}

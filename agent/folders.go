@@ -132,8 +132,15 @@ func (all folders) String() string {
 	return strings.Join(names, ", ")
 }
 
-// resolveLinks is filepath.EvalSymlinks for paths whose end need not exist.
-func resolveLinks(abs string) (string, error) {
+// maxLinks is how many links that lead to nothing are followed.
+const maxLinks = 40
+
+// resolveLinks is filepath.EvalSymlinks for paths whose end need not exist. A
+// link to what is not there leads there all the same: who writes through it
+// makes its target.
+func resolveLinks(abs string) (string, error) { return followLinks(abs, maxLinks) }
+
+func followLinks(abs string, most int) (string, error) {
 	real, err := filepath.EvalSymlinks(abs)
 	if err == nil {
 		return real, nil
@@ -142,11 +149,20 @@ func resolveLinks(abs string) (string, error) {
 	if !errors.Is(err, fs.ErrNotExist) || parent == abs {
 		return "", plain(err)
 	}
-	real, err = resolveLinks(parent)
-	if err != nil {
+	if parent, err = followLinks(parent, most); err != nil {
 		return "", err
 	}
-	return filepath.Join(real, filepath.Base(abs)), nil
+	real = filepath.Join(parent, filepath.Base(abs))
+	target, err := os.Readlink(real)
+	switch {
+	case err != nil:
+		return real, nil //nolint:nilerr // nothing, or no link
+	case most == 0, filepath.Clean(target) != target:
+		return "", errors.New("its links cannot be followed")
+	case !filepath.IsAbs(target):
+		target = filepath.Join(parent, target)
+	}
+	return followLinks(target, most-1)
 }
 
 // exists reports whether a place is a file on disk or open in the editor.

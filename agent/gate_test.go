@@ -181,7 +181,7 @@ func TestAlwaysAsked(t *testing.T) {
 	for path, want := range map[string]bool{
 		".agentls/config.json": true, ".AgentLS/x": true, ".mcp.json": true, ".vscode/tasks.json": true, ".git/hooks/pre-commit": true, ".git": true, ".GIT/config": true,
 		"AGENTS.md": true, "agents.md": true, "sub/AGENTS.md": true, "sub/dir/.git/config": true, "plan.agentls.md": true, "sub/Plan.AGENTLS.md": true, ".agentls.md": true,
-		"sub/../.git/config": true, "./.mcp.json": true, "DIR/.mcp.json": true, "link/config": true, "agents-link": true, ".git./config": true, ".git /config": true,
+		"sub/../.git/config": true, "./.mcp.json": true, "DIR/.mcp.json": true, "link/config": true, "agents-link": true, "hook-link": true, ".git./config": true, ".git /config": true,
 		".g\u200cit/config": true, ".git::$INDEX_ALLOCATION/config": true, ".ſcode": false, ".vſcode/x": true, "gitdir/worktrees/w/config": true, "bare/hooks/x": true, "bare": false,
 		"../x": true, "/etc/passwd": true, "src/out/x": true, "own/state.json": true, "OWN/x": true, "ownlink/x": true, "a\x00b": true, "": false,
 		".gitignore": false, "git/config": false, ".github/workflows/x.yml": false, "README.md": false, "src/agents.go": false, "AGENTS.md.txt": false, "owner/x": false,
@@ -226,7 +226,7 @@ func (w *world) special() {
 	for _, file := range []string{"gitdir/worktrees/w/HEAD", "gitdir/worktrees/w/commondir", "bare/HEAD", "AGENTS.md"} {
 		errs = append(errs, os.WriteFile(filepath.Join(w.dir, file), nil, 0o600))
 	}
-	for name, to := range map[string]string{"link": ".git", "agents-link": "AGENTS.md", "src/out": "../..", "ownlink": "own"} {
+	for name, to := range map[string]string{"link": ".git", "hook-link": ".git/hooks/post-commit", "agents-link": "AGENTS.md", "src/out": "../..", "ownlink": "own"} {
 		errs = append(errs, os.Symlink(to, filepath.Join(w.dir, name)))
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -351,6 +351,43 @@ func TestEditedArgumentsOfBuiltins(t *testing.T) {
 					w.host.Answer = nil
 					w.decided(call("c", "run_command", args("command", "git log -1")), "completed", "user")
 					w.decided(call("c", "run_command", args("command", "ls | sh")), "rejected", "user")
+				}
+			})
+		})
+	}
+}
+
+// veryfront-code#2226: what was asked about is looked at again once it was
+// allowed. A link that was made under the question leads nowhere.
+func TestWhatChangesUnderTheQuestion(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		call    agent.ToolCall
+		change  func(*world)
+		outcome agent.Outcome
+		asked   int
+	}{
+		{"a link to what is always asked about", call("c", "write_file", args("path", "new/config")), func(w *world) { w.link(".git", "new") }, "completed", 2},
+		{"a link to what is denied", call("c", "write_file", args("path", "new/x")), func(w *world) { w.link("src", "new") }, "denied", 1},
+		{"a link out of the workspace", call("c", "write_file", args("path", "new/x")), func(w *world) { w.link("..", "new") }, "completed", 2},
+		{"a link elsewhere", call("c", "write_file", args("path", "new/x")), func(w *world) { w.link("lib", "new") }, "completed", 1},
+		{"the server", echo, func(w *world) { w.servers.configure("f2") }, "completed", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := stubbed(t)
+				w.task.Approval.Deny = []string{"write_file(src/**)"}
+				n := 0
+				w.host.Answer = func(context.Context, agent.Question) (agent.Answer, error) {
+					if n++; n == 1 {
+						c.change(w)
+					}
+					return agent.Answer{Decision: agent.DecisionOnce}, nil
+				}
+				res, _ := w.must("go", agenttest.Call(c.call))
+				equal(t, "outcome", statuses(res), []agent.Outcome{c.outcome})
+				if n != c.asked {
+					t.Errorf("asked %d times", n)
 				}
 			})
 		})

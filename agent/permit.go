@@ -72,10 +72,16 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 		return rejected(answer), false
 	}
 	asked := v
-	if refusal, ok := a.edit(r, p, answer, &v); !ok {
+	if refusal, ok := a.edit(p, answer); !ok {
 		return refusal, false
 	}
-	if v.forced && v.reason != asked.reason {
+	// Edited arguments go through the gate, and so does what was not edited:
+	// links may lead elsewhere since it was shown, and a server may be another.
+	// What is remembered is what was allowed.
+	switch v = a.decide(r, p.tool, p.args); {
+	case v.action == actionDeny:
+		return denied(v), false
+	case v.forced && v.reason != asked.reason, v.covers.Fingerprint != asked.covers.Fingerprint:
 		return permit{}, true
 	}
 	if now, ok := a.current(p.tool); ok && now.definition != shown {
@@ -88,9 +94,8 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	return granted(decidedBy(answer), string(answer.Decision)), false
 }
 
-// edit takes edited arguments through the gate again, and makes v what is said
-// about them: what is remembered is what was allowed.
-func (a *Agent) edit(r *run, p *pending, answer Answer, v *verdict) (refusal permit, ok bool) {
+// edit takes edited arguments.
+func (a *Agent) edit(p *pending, answer Answer) (refusal permit, ok bool) {
 	if answer.Arguments == nil || bytes.Equal(answer.Arguments, p.args) {
 		return permit{}, true
 	}
@@ -100,11 +105,6 @@ func (a *Agent) edit(r *run, p *pending, answer Answer, v *verdict) (refusal per
 		return rejected(answer), false
 	}
 	p.args = args
-	now := a.decide(r, p.tool, args)
-	if now.action == actionDeny {
-		return denied(now), false
-	}
-	*v = now
 	return permit{}, true
 }
 

@@ -98,7 +98,8 @@ func checkArgument(kind, argument string, allow bool) string {
 	case "words":
 		var words []string
 		if words, err = ruleWords(argument); err == nil && allow {
-			if why := runsOthers(literals(words)); why != "" {
+			// A shell's name alone allows what it runs of files.
+			if why := runsOthers(literals(words)); why != "" && (len(words) > 1 || !shells[programName(words[0])]) {
 				return "allows nothing: " + why + ", and what that is cannot be told"
 			}
 		}

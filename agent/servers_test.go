@@ -103,6 +103,17 @@ func (s *servers) Servers() []mcp.ServerInfo {
 	return slices.Clone(s.infos)
 }
 
+// configure gives the server "fake" another configuration.
+func (s *servers) configure(fingerprint string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.infos {
+		if s.infos[i].Name == "fake" {
+			s.infos[i].Fingerprint = fingerprint
+		}
+	}
+}
+
 func (s *servers) Tools() []mcp.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

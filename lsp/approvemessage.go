@@ -32,7 +32,7 @@ func toolMessage(s *Server, a agent.Question) string {
 		}
 		b.WriteString("?")
 		if n := utf8.RuneCountInString(in.Command); n > cleanLimit {
-			fmt.Fprintf(&b, " (It has %d characters; agentls.approvals shows the whole.)", n)
+			fmt.Fprintf(&b, " (It has %d characters, and %s; agentls.approvals shows the whole.)", n, programsOf(s, in.Command))
 		} else if s.o.Secrets.Redact(in.Command) != in.Command {
 			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
 		}
@@ -53,6 +53,21 @@ func toolMessage(s *Server, a agent.Question) string {
 		b.WriteString(" For the session or always: " + s.tell(a.Covers) + ".")
 	}
 	return b.String()
+}
+
+// programsOf names the programs of a command that is not shown whole.
+func programsOf(s *Server, command string) string {
+	names, all := agent.Programs(command)
+	for i, name := range names {
+		names[i] = cleanTo(name, 40) // none crowds out the others
+	}
+	text := "runs " + s.tell(strings.Join(names, ", "))
+	if len(names) == 0 {
+		text = "it cannot be told what it runs"
+	} else if !all {
+		text += " and more that cannot be told"
+	}
+	return text
 }
 
 // commandShown gives a command so that nothing in it stays unseen: lines,

@@ -15,8 +15,24 @@ return {
       )
       equal(#world:received("tools/call"), 1, "calls")
       local question = editor:lua([[return questions[1] ]])
-      equal(question.titles, { "Deny", "Allow once", "Allow for this session", "Always allow" })
+      equal(question.titles, {
+        "Deny",
+        "Allow once",
+        "Allow for this session: test/echo as it is defined now, in this folder",
+        "Always allow: test/echo as it is defined now, in this folder",
+      })
       equal(question.prompt, [[Run test/echo {"text":"good day"}?]])
+    end,
+  },
+  {
+    "what nothing is remembered of is only allowed once",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose("Allow once")]])
+      editor:type([[:Agentls ask CALL run_command {"command": "echo a | cat"}<CR>]])
+      editor:wait("the question", [[return #questions == 1]])
+      equal(editor:lua([[return questions[1].titles]]), { "Deny", "Allow once" })
+      editor:wait_idle()
     end,
   },
   {

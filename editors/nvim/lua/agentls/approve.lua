@@ -37,7 +37,9 @@ local polling = false
 ---@return agentls.Choice[]
 local function choices_of(params)
   if params.kind ~= "trust" then
-    return choices
+    return vim.tbl_filter(function(choice)
+      return not params.decisions or vim.list_contains(params.decisions, choice.decision)
+    end, choices)
   end
   if text.is_change(params) then
     return trust_change
@@ -86,14 +88,17 @@ end
 ---@param question agentls.Question
 ---@param on_result fun(result?: agentls.ApproveResult)
 local function ask_decision(question, on_result)
-  local prompt, whole = text.title(question.params)
-  local shown, close = pcall(text.show_details, question.params, whole) -- a tiny screen may have no room
+  local params = question.params --[[@as agentls.ApproveParams]]
+  local prompt, whole = text.title(params)
+  local shown, close = pcall(text.show_details, params, whole) -- a tiny screen may have no room
   question.close = shown and close or question.close
-  vim.ui.select(choices_of(question.params), {
+  vim.ui.select(choices_of(params), {
     prompt = prompt,
     kind = "agentls_approve",
     format_item = function(choice)
-      return choice.title
+      local remembered = choice.decision == "session" or choice.decision == "always"
+      local covers = params.kind ~= "trust" and remembered and text.known(params.covers)
+      return covers and ("%s: %s"):format(choice.title, text.plain(covers)) or choice.title
     end,
   }, function(choice)
     on_result(choice and { decision = choice.decision })

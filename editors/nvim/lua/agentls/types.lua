@@ -45,6 +45,8 @@
 ---@field arguments? any
 ---@field reason? string
 ---@field definitionChanged? boolean
+---@field covers? string what "session" and "always" allow from then on; empty: they count as "once"
+---@field decisions? ("deny"|"once"|"session"|"always")[] those that make sense
 
 ---@class agentls.ElicitParams
 ---@field id string
