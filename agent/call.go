@@ -131,6 +131,7 @@ func (r *run) env() env {
 	return env{
 		folders: r.folders, host: r.t.Host, ignored: r.a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
 		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
+		guard: func(at place) string { return r.a.alwaysAsked(r, at.shown, &at) },
 	}
 }
 

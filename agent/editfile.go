@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+
+	"agentls/mcp/workspace"
 )
 
 // maxWrite is the most that one call may write, in bytes.
@@ -40,7 +43,7 @@ func editFile(ctx context.Context, e env, args json.RawMessage) (output, error) 
 		if _, err := e.changes.fresh(f); err != nil {
 			return "", err
 		}
-		return in.apply(f)
+		return in.apply(f, e.asked || !e.secret(at))
 	})
 	if err != nil {
 		return output{}, err
@@ -78,12 +81,17 @@ func editFileTarget(e env, args json.RawMessage) (in editFileArgs, at place, err
 	return in, at, err
 }
 
+// secret reports whether what a file holds is not to be read unasked.
+func (e env) secret(at place) bool {
+	return slices.ContainsFunc([]string{at.abs, at.real}, func(path string) bool { return workspace.SecretName(path) || e.ignored(path, false) })
+}
+
 // apply gives the text of a file after the edits.
-func (in editFileArgs) apply(f found) (string, error) {
+func (in editFileArgs) apply(f found, hints bool) (string, error) {
 	if !f.exists() {
 		return "", fmt.Errorf("there is no %q; list_dir shows what there is, and write_file makes a file", f.at.shown)
 	}
-	after, err := replaceAll(f.text, in.Edits)
+	after, err := replaceAll(f.text, in.Edits, hints)
 	if err != nil {
 		return "", fmt.Errorf("%w.\nNothing was changed in %q", err, f.at.shown)
 	}
@@ -96,5 +104,5 @@ func previewEdit(e env, args json.RawMessage) (Preview, bool) {
 	if err != nil {
 		return Preview{}, false
 	}
-	return preview(e, at, in.apply)
+	return preview(e, at, func(f found) (string, error) { return in.apply(f, false) })
 }

@@ -16,8 +16,9 @@ type replacement struct {
 
 // replaceAll applies edits, each to the text as it is after those before it.
 // Each old text must occur exactly once; \n in it stands for the file's own
-// line endings, which new text gets. An error says to the model what to mend.
-func replaceAll(text string, edits []replacement) (string, error) {
+// line endings, which new text gets. An error says to the model what to mend;
+// with hints it shows the text that may be meant.
+func replaceAll(text string, edits []replacement, hints bool) (string, error) {
 	ending := lineEnding(text)
 	for i, e := range edits {
 		which := "edit 1"
@@ -35,7 +36,11 @@ func replaceAll(text string, edits []replacement) (string, error) {
 		case 1:
 			text = text[:v.offset(at[0])] + withEnding(e.New, ending) + text[v.offset(at[0]+len(lf(e.Old))):]
 		case 0:
-			return "", fmt.Errorf("%s: its old text does not occur in the file. %s", which, nearLinesOf(v.text, lf(e.Old)))
+			hint := "Read it again"
+			if hints {
+				hint = nearLinesOf(v.text, lf(e.Old))
+			}
+			return "", fmt.Errorf("%s: its old text does not occur in the file. %s", which, hint)
 		default:
 			return "", fmt.Errorf("%s: its old text occurs %s times in the file, %s. Give more of the text around the place that is meant", which, atMost(len(at)), lineNumbers(v.text, at))
 		}

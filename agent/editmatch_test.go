@@ -25,7 +25,7 @@ func TestReplaceAll(t *testing.T) {
 		{"astral", "𝄞 é\n", edits{{"é", "𝄟"}}, "𝄞 𝄟\n"},
 		{"a lone \\r", "a\rb", edits{{"a\rb", "c"}}, "c"},
 	} {
-		got, err := replaceAll(c.text, c.edits)
+		got, err := replaceAll(c.text, c.edits, true)
 		if err != nil || got != c.want {
 			t.Errorf("%s: %q, %v; want %q", c.name, got, err, c.want)
 		}
@@ -51,7 +51,7 @@ func TestReplaceAllSaysWhatIsWrong(t *testing.T) {
 		{"nowhere near", edits{{"zzzzz", "x"}}, []string{"No line is like it"}},
 		{"gone by the edit before", edits{{"package main\n", ""}, {"package main", "x"}}, []string{"edit 2 of 2", "does not occur"}},
 	} {
-		got, err := replaceAll(text, c.edits)
+		got, err := replaceAll(text, c.edits, true)
 		if err == nil || got != "" {
 			t.Fatalf("%s: %q", c.name, got)
 		}
@@ -65,7 +65,7 @@ func TestReplaceAllSaysWhatIsWrong(t *testing.T) {
 		}
 	}
 	long := strings.Repeat(strings.Repeat("x", 100000)+"\n", 50)
-	if _, err := replaceAll(long, edits{{strings.Repeat("x", 99990) + "y", "z"}}); err == nil || len(err.Error()) > 5000 {
+	if _, err := replaceAll(long, edits{{strings.Repeat("x", 99990) + "y", "z"}}, true); err == nil || len(err.Error()) > 5000 {
 		t.Errorf("long lines are told whole: %.200v", err)
 	}
 }
@@ -97,7 +97,7 @@ func FuzzReplaceAll(f *testing.F) {
 		if crlf {
 			given, want = strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(want, "\n", "\r\n")
 		}
-		got, err := replaceAll(given, []replacement{{old1, new1}, {old2, new2}})
+		got, err := replaceAll(given, []replacement{{old1, new1}, {old2, new2}}, true)
 		switch {
 		case fails && (err == nil || got != ""):
 			t.Errorf("%q: %q, want an error", given, got)

@@ -43,6 +43,7 @@ type question struct {
 	arguments                              json.RawMessage
 	reason                                 string
 	changed                                bool                        // the tool's definition
+	preview                                *agent.Preview              // what the call would change; nil: not known
 	covers                                 string                      // what a remembered yes covers; empty: nothing is remembered
 	timeout                                time.Duration               // how long it stays open
 	deadline                               time.Time                   // set by ask
@@ -163,7 +164,7 @@ func (q *questions) asksAbout(server string) bool {
 func toolQuestion(s *Server, a agent.Question) *question {
 	w := &question{
 		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, server: a.Server, tool: a.Tool,
-		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged, covers: a.Covers,
+		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged, covers: a.Covers, preview: a.Preview,
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{
 			{title: "Deny", decision: agent.DecisionDeny},

@@ -36,6 +36,8 @@ func toolMessage(s *Server, a agent.Question) string {
 		} else if s.o.Secrets.Redact(in.Command) != in.Command {
 			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
 		}
+	} else if p := a.Preview; p != nil {
+		fmt.Fprintf(&b, "agentls: allow %s to change %s (+%d −%d lines)? agentls.approvals shows how.", s.tell(a.Tool), s.tell(p.Path), p.Added, p.Removed)
 	} else {
 		whole := string(orEmpty(a.Arguments))
 		arguments := s.tell(whole)

@@ -39,6 +39,7 @@ func commands() []command {
 		{name: "agentls.steer", prepare: takes(prepareSteer)},
 		{name: "agentls.approvals", prepare: takes(prepareApprovals)},
 		{name: "agentls.approve", guarded: true, prepare: takes(prepareApprove)},
+		{name: "agentls.undo", bare: "runId", guarded: true, prepare: takes(prepareUndo)},
 		{name: "agentls.mcp.servers", prepare: takes(prepareServers)},
 		{name: "agentls.mcp.resources", bare: "server", prepare: takes(prepareResources)},
 		{name: "agentls.mcp.tools", bare: "server", prepare: takes(prepareTools)},

@@ -18,9 +18,10 @@ type approvalInfo struct {
 	Arguments json.RawMessage `json:"arguments,omitzero"`
 	Reason    string          `json:"reason"`
 	Deadline  string          `json:"deadline"` // RFC 3339
-	// Covers and Decisions are as in agentls/approve.
+	// Covers, Decisions and Preview are as in agentls/approve.
 	Covers    string           `json:"covers,omitzero"`
 	Decisions []agent.Decision `json:"decisions"`
+	Preview   *previewParams   `json:"preview,omitzero"`
 }
 
 func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
@@ -28,7 +29,7 @@ func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serve
 	for _, w := range s.asks.waiting() {
 		list = append(list, approvalInfo{
 			w.id, w.kind, w.runID, clean(w.server), clean(w.tool), orEmpty(w.arguments), s.tell(w.reason), w.deadline.UTC().Format(time.RFC3339),
-			s.tell(w.covers), w.decisions(),
+			s.tell(w.covers), w.decisions(), w.previewOf(),
 		})
 	}
 	return answerNow(list), nil

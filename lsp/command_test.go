@@ -140,13 +140,13 @@ func TestTolerantArguments(t *testing.T) {
 
 func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
-		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.mcp.servers", "agentls.mcp.resources",
+		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo", "agentls.mcp.servers", "agentls.mcp.resources",
 		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {
 		t.Errorf("to a stock client %v", got)
 	}
-	some := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return c == "agentls.approve" || c == "agentls.mcp.trust" })
+	some := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return c == "agentls.approve" || c == "agentls.undo" || c == "agentls.mcp.trust" })
 	if got := (&Server{peer: peer{features: features{approvals: true}}}).commandNames(); !slices.Equal(got, some) {
 		t.Errorf("to a client with approvals %v", got)
 	}

@@ -53,7 +53,7 @@ func (s *Server) sendReplacement(ctx context.Context, d document, e agent.Edit, 
 			return d, nil
 		}
 		now, again, err := s.change(ctx, change{
-			of: d, edits: s.docs.minimalEdits(e.Before, e.After), label: clean(e.Label), asks: asks, saves: wasSaved,
+			of: d, edits: s.docs.minimalEdits(e.Before, e.After), label: clean(e.Label), asks: asks, saves: wasSaved && !s.peer.features.save,
 			holds: func(text string) bool {
 				return s.sameText(text, e.After) || follows(e.After, e.Before, text)
 			},

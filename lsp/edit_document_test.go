@@ -31,7 +31,7 @@ func editWorld(t testing.TB, u setup, text string) (w *world, path, uri string) 
 }
 
 func (w *world) edit(ctx context.Context, e agent.Edit) (agent.Edited, error) {
-	return host{&run{s: w.server}}.Edit(ctx, e)
+	return editor{w.server}.Edit(ctx, e)
 }
 
 // edits are the text edits of the applyEdit requests so far.

@@ -6,22 +6,28 @@ import (
 	"agentls/agent"
 )
 
-// host is [agent.Host] on the editor, for one run.
-type host struct{ x *run }
+// editor is [agent.Editor].
+type editor struct{ s *Server }
 
 // Document gives the text of an open file as the editor has it now.
-func (h host) Document(path string) (string, bool) {
-	d, ok := h.x.s.openFile(path)
+func (e editor) Document(path string) (string, bool) {
+	d, ok := e.s.openFile(path)
 	return d.text, ok
 }
 
 // Edit changes the text of an open file in the editor.
-func (h host) Edit(ctx context.Context, e agent.Edit) (agent.Edited, error) {
-	d, ok := h.x.s.openFile(e.Path)
+func (e editor) Edit(ctx context.Context, edit agent.Edit) (agent.Edited, error) {
+	d, ok := e.s.openFile(edit.Path)
 	if !ok {
 		return agent.Edited{}, agent.ErrNotOpen
 	}
-	return h.x.s.replace(ctx, d, e)
+	return e.s.replace(ctx, d, edit)
+}
+
+// host is [agent.Host] on the editor, for one run.
+type host struct {
+	editor
+	x *run
 }
 
 // openFile gives the open document of a file at a path, however the editor

@@ -67,7 +67,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 // experimental.agentls.
 //
 //nolint:gochecknoglobals // a constant table
-var announced = []string{"runEvents", "approvals", "diagnostics"}
+var announced = []string{"runEvents", "approvals", "diagnostics", "save"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change := true, protocol.TextDocumentSyncKindIncremental

@@ -145,7 +145,7 @@ func (x *run) task() (agent.Task, error) {
 	}
 	task := agent.Task{
 		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt, Action: x.action,
-		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{x}, Steer: x.steer,
+		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
 	if len(task.Folders) > 0 {
 		task.Folder = task.Folders[0]

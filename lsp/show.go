@@ -89,6 +89,24 @@ type approveParams struct {
 	// count as once. Decisions are those that make sense, the safe one first.
 	Covers    string           `json:"covers"`
 	Decisions []agent.Decision `json:"decisions"`
+	Preview   *previewParams   `json:"preview,omitzero"`
+}
+
+// previewParams is what the call would change of a file. The diff is content,
+// as the arguments are.
+type previewParams struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"` // lines
+	Removed int    `json:"removed"`
+	Diff    string `json:"diff"` // unified
+}
+
+// previewOf is the preview of a question; nil where it has none.
+func (w *question) previewOf() *previewParams {
+	if w.preview == nil {
+		return nil
+	}
+	return &previewParams{clean(w.preview.Path), w.preview.Added, w.preview.Removed, w.preview.Diff}
 }
 
 // showOwn asks a client that announced approvals; its questions are shown
@@ -100,7 +118,7 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 	}
 	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
-		q.s.tell(w.covers), w.decisions(),
+		q.s.tell(w.covers), w.decisions(), w.previewOf(),
 	})
 	if w.elicit != nil {
 		method, params = "agentls/elicit", elicitParams{w.id, w.kind, w.runID, w.session, clean(w.server), w.message, w.elicit.schema()}

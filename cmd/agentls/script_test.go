@@ -110,11 +110,30 @@ func provide(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"error":{"message":"Incorrect API key provided: sk-script-secret-1","type":"invalid_request_error"}}`)
 	case last.Role != "tool" && strings.Contains(text, "read the env"):
 		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\".env\"}"}}]}`, "tool_calls")
+	case last.Role == "user" && called(last.Content) != nil:
+		stream(w, fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":%s}]}`, called(last.Content)), "tool_calls")
 	case last.Role == "tool":
 		stream(w, fmt.Sprintf(`{"content":%q}`, "the tool said: "+text), "stop")
 	default:
 		stream(w, `{"content":"Hello from the model."}`, "stop")
 	}
+}
+
+// called is the function of a prompt "call name arguments"; nil for another
+// prompt.
+func called(content json.RawMessage) []byte {
+	var text string
+	_ = json.Unmarshal(content, &text) // "" calls nothing
+	rest, ok := strings.CutPrefix(text, "call ")
+	if !ok {
+		return nil
+	}
+	name, arguments, _ := strings.Cut(rest, " ")
+	function, err := json.Marshal(map[string]string{"name": name, "arguments": arguments})
+	if err != nil {
+		panic(err) // strings
+	}
+	return function
 }
 
 func stream(w http.ResponseWriter, delta, finish string) {
