@@ -37,13 +37,20 @@ func (a *Agent) History(folder, session string) []Message {
 // Offered returns the names of the tools that a request would offer.
 func (a *Agent) Offered() []string { return a.toolset(true).names() }
 
+// SetTool puts a func in the place of a built-in tool, or beside them. The gate
+// is tried without the tools' own work.
+func (a *Agent) SetTool(name string, run func(ctx context.Context, args json.RawMessage) (string, error)) {
+	a.builtins = slices.DeleteFunc(a.builtins, func(t *tool) bool { return t.name == name })
+	a.builtins = append(a.builtins, &tool{name: name, description: name, schema: json.RawMessage(`{"properties":{},"type":"object"}`), run: func(ctx context.Context, _ env, args json.RawMessage) (output, error) {
+		text, err := run(ctx, args)
+		return output{text: text}, err
+	}})
+}
+
 // Stub puts a tool that does nothing in the place of a built-in one: what it
-// is called with comes out. The gate is tried without the tools' own checks.
+// is called with comes out.
 func (a *Agent) Stub(names ...string) {
 	for _, name := range names {
-		a.builtins = slices.DeleteFunc(a.builtins, func(t *tool) bool { return t.name == name })
-		a.builtins = append(a.builtins, &tool{name: name, description: name, schema: json.RawMessage(`{"properties":{},"type":"object"}`), run: func(_ context.Context, _ env, args json.RawMessage) (output, error) {
-			return output{text: "ran " + string(args)}, nil
-		}})
+		a.SetTool(name, func(_ context.Context, args json.RawMessage) (string, error) { return "ran " + string(args), nil })
 	}
 }

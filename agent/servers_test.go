@@ -22,9 +22,10 @@ type servers struct {
 	tools     []mcp.Tool
 	resources map[string]map[string][]mcp.Content // by server and URI
 	missing   []string
-	hang      map[string]bool // methods that wait for ctx: WaitStarted, Settle, Read
-	stubborn  chan struct{}   // closed: lets calls go that do not react to ctx
-	calls     []string        // server/tool arguments
+	hang      map[string]bool                 // methods that wait for ctx: WaitStarted, Settle, Read
+	reading   func(ctx context.Context) error // of ListResources and Read; nil: they answer
+	stubborn  chan struct{}                   // closed: lets calls go that do not react to ctx
+	calls     []string                        // server/tool arguments
 	running   int
 	most      int // calls beside each other
 	settled   int
@@ -150,7 +151,12 @@ func (s *servers) Mentions(text string) (out []mcp.Mention) {
 
 func (s *servers) Used(string, string) {}
 
-func (s *servers) ListResources(_ context.Context, server string) (mcp.ResourceList, error) {
+func (s *servers) ListResources(ctx context.Context, server string) (mcp.ResourceList, error) {
+	if s.reading != nil {
+		if err := s.reading(ctx); err != nil {
+			return mcp.ResourceList{}, err
+		}
+	}
 	list := mcp.ResourceList{Fetched: true}
 	for _, uri := range slices.Sorted(maps.Keys(s.resources[server])) {
 		list.Resources = append(list.Resources, mcp.Resource{Server: server, URI: uri, Name: uri})
@@ -162,6 +168,11 @@ func (s *servers) Read(ctx context.Context, server, uri string) ([]mcp.Content, 
 	s.mu.Lock()
 	s.calls = append(s.calls, server+" reads "+uri)
 	s.mu.Unlock()
+	if s.reading != nil {
+		if err := s.reading(ctx); err != nil {
+			return nil, err
+		}
+	}
 	s.wait(ctx, "Read")
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -38,16 +39,21 @@ type world struct {
 	environ []string   // the process's, for restart
 	told    agenttest.Evidence
 	log     *lockedBuffer
-	own     []string // directories of agentls
+	acts    atomic.Int32 // calls that reached a tool of acting
+	own     []string     // directories of agentls
 }
 
 // lockedBuffer takes the log of an agent.
 type lockedBuffer struct {
+	on func(line string) // sees each line; may be nil
 	mu sync.Mutex
 	bytes.Buffer
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
+	if b.on != nil {
+		b.on(string(p))
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.Buffer.Write(p)

@@ -11,13 +11,14 @@ import (
 )
 
 // Step is one answer of a scripted model. What is set happens in this order:
-// Wait, Text and Reasoning (streamed), Block, Panic, Err, else the answer.
+// Wait, Text and Reasoning (streamed), Block, Panic, Then, Err, else the answer.
 type Step struct {
 	Wait      <-chan struct{} // holds the answer until it is closed or ctx ends
 	Text      []string        // a delta each
 	Reasoning []string
 	Block     bool // then hang until ctx ends, as a provider that sends no more
 	Panic     any
+	Then      func()
 	Err       error
 	Calls     []agent.ToolCall
 	// Finish is the finish reason; empty: tool_calls or stop.
@@ -91,6 +92,9 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 	}
 	if step.Panic != nil {
 		panic(step.Panic)
+	}
+	if step.Then != nil {
+		step.Then()
 	}
 	resp.Usage = step.Usage
 	if step.Err != nil {
