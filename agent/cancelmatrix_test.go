@@ -51,24 +51,31 @@ func obeys(ctx context.Context) error {
 
 // acting lets every kind of call do the same.
 func (w *world) acting(do act) {
-	do = func(do act) act {
-		return func(ctx context.Context) error {
-			w.acts.Add(1)
-			return do(ctx)
-		}
-	}(do)
-	run := func(ctx context.Context, _ json.RawMessage) (string, error) { return "late", do(ctx) }
+	w.actingBy(func(ctx context.Context, _ json.RawMessage) (string, error) { return "late", do(ctx) })
+	w.servers.reading = func(ctx context.Context) error {
+		w.acts.Add(1)
+		return do(ctx)
+	}
+}
+
+// actingBy lets every kind of call with arguments do the same.
+func (w *world) actingBy(do func(context.Context, json.RawMessage) (string, error)) {
+	run := func(ctx context.Context, args json.RawMessage) (string, error) {
+		w.acts.Add(1)
+		return do(ctx, args)
+	}
 	for _, k := range callKinds {
 		if !strings.HasPrefix(k.tool, "mcp__") {
 			w.agent.SetTool(k.tool, run)
 		}
 	}
+	w.servers.mu.Lock() // a call that was left behind may still look
+	defer w.servers.mu.Unlock()
 	w.servers.tools = append(w.servers.tools, mcp.Tool{Server: "fake", Name: "work", Description: "Works", Schema: json.RawMessage(`{"type":"object"}`)})
 	w.servers.call["fake/work"] = func(ctx context.Context, args json.RawMessage, _ func(mcp.Progress)) (mcp.ToolResult, error) {
 		text, err := run(ctx, args)
 		return mcp.ToolResult{Content: []mcp.Content{{Type: "text", Text: text}}}, err
 	}
-	w.servers.reading = do
 }
 
 // cell is one point of the matrix, filled for one kind of call.
