@@ -62,6 +62,16 @@ func (c *changes) end(f *changedFile, done Edited, err error) {
 	}
 }
 
+// count counts the changes so far.
+func (c *changes) count() (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, f := range c.files {
+		n += f.times
+	}
+	return n
+}
+
 // list is the changed of a RunResult.
 func (c *changes) list() []ChangedFile {
 	out := []ChangedFile{}

@@ -124,6 +124,40 @@ func (w *world) changing() {
 	})
 }
 
+// A check that stays the same after each edit is work, not a circle; after
+// edits that change nothing it is one.
+func TestChecksBetweenEditsAreNoCircle(t *testing.T) {
+	check := call("c", "mcp__fake__fail", "{}")
+	for _, c := range []struct {
+		name  string
+		write func(n int) string // the text that is written
+		want  string
+	}{
+		{"edits", func(n int) string { return fmt.Sprintf("line %d\n", n) }, "max_steps"},
+		{"the same text again", func(int) string { return "same\n" }, "loop"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.task.Limits = agent.Limits{Steps: 30, Tokens: 1e9}
+				w.task.Prompt = "go"
+				w.task.LLM = agenttest.NewScript(t, func(n int, _ agent.Request) agenttest.Step {
+					args, _ := json.Marshal(map[string]any{"path": "a.txt", "content": c.write(n), "n": n})
+					return agenttest.Call(call("w", "write_file", string(args)), check)
+				})
+				w.task.Limits.ParallelTools = 1
+				res, err := w.work(t.Context(), w.task)
+				if err != nil || res.StopReason != c.want {
+					t.Errorf("%s after %d, want %s (%v)", res.StopReason, res.Steps, c.want, err)
+				}
+				if len(res.Changed) != 1 || res.ToolCalls[0].Status != agent.Completed {
+					t.Errorf("%+v", res)
+				}
+			})
+		})
+	}
+}
+
 // A person's word is something new: what was a circle may be right now.
 func TestSteerEndsACircle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

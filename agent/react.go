@@ -242,6 +242,7 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending
 	calls := distinct(resp.ToolCalls)
 	r.s.call(resp.Text, validCalls(calls))
 	results := make([]callResult, len(calls))
+	before := r.changes.count()
 	var g errgroup.Group
 	g.SetLimit(r.t.Limits.ParallelTools)
 	for i, c := range calls {
@@ -252,7 +253,7 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending
 		})
 	}
 	_ = g.Wait() // a call's error is in its result
-	note, stop := r.circles.add(calls, results, wrote(set, calls, results))
+	note, stop := r.circles.add(calls, results, r.changes.count() != before)
 	r.s.settle(note)
 	switch {
 	case ctx.Err() != nil:
@@ -264,17 +265,6 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending
 		r.s.add(user(parts, images))
 	}
 	return nil, nil
-}
-
-// wrote reports whether a round changed a file of the workspace.
-func wrote(set toolset, calls []ToolCall, results []callResult) bool {
-	for i, c := range calls {
-		t := set.byName[c.Name]
-		if t != nil && t.server == "" && (t.name == "write_file" || t.name == "edit_file") && results[i].status == Completed {
-			return true
-		}
-	}
-	return false
 }
 
 // distinct gives each call of an answer an id of its own.
