@@ -157,6 +157,8 @@ func (s *schedule) left(texts []string) {
 
 // look checks what the model got at last.
 func (s *schedule) look(messages []agent.Message) {
+	s.mu.Lock() // somebody may still try to add
+	defer s.mu.Unlock()
 	var text strings.Builder
 	results := 0
 	for _, m := range messages {
