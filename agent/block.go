@@ -15,6 +15,8 @@ const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
 // closing matches what could end a block of ours, as a model reads it: in any
 // case, with white space or invisible characters anywhere between. It is large,
 // and not needed before the first block.
+//
+//nolint:gochecknoglobals // compiled once, at its first use
 var closing = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `))`)
 })

@@ -28,6 +28,8 @@ func (e *apiError) words() string {
 }
 
 // retryDelay is where Gemini says how long to wait.
+//
+//nolint:gochecknoglobals // compiled once, at its first use
 var retryDelay = pattern(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
 
 // parseAPIError reads an error of OpenAI ({"error":{message,type,code}}),
@@ -109,6 +111,7 @@ func (e *apiError) add(s string) {
 	e.Message += s
 }
 
+//nolint:gochecknoglobals // compiled once, at its first use
 var (
 	invisible = pattern(`(?is)<(script|style|head)\b.*?</(script|style|head)>`)
 	title     = pattern(`(?is)<title[^>]*>(.*?)</title>`)

@@ -26,6 +26,7 @@ type refusal struct {
 	text   string
 }
 
+//nolint:gochecknoglobals // compiled once, at its first use
 var (
 	namesUsage  = pattern(`stream_options|include_usage`)
 	namesNull   = pattern(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)

@@ -50,6 +50,7 @@ func message(m agent.Message) openai.ChatCompletionMessage {
 	return out
 }
 
+//nolint:gochecknoglobals // compiled once, at its first use
 var nameChars = pattern(`[^A-Za-z0-9_-]`)
 
 // sentName makes the name of a tool that a model invented one that providers

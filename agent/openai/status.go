@@ -12,6 +12,8 @@ import (
 // overflow matches how providers say that a conversation is too long: OpenAI,
 // Azure, llama.cpp, llama-cpp-python, vLLM, SGLang, TGI, Ollama, LM Studio,
 // Anthropic, Gemini, Mistral, xAI, Groq, Cohere, in lower case.
+//
+//nolint:gochecknoglobals // compiled once, at its first use
 var overflow = pattern(strings.Join([]string{
 	`context_length_exceeded|exceed_context_size_error|model_context_window_exceeded|request_too_large`,
 	`maximum (context|prompt|model|input) length|max(imum)?_(context|model|prompt)_len`,
@@ -25,6 +27,7 @@ var overflow = pattern(strings.Join([]string{
 	`inputs?.? tokens? \+ .{0,40}must be <=`,
 }, "|"))
 
+//nolint:gochecknoglobals // compiled once, at its first use
 var (
 	limited  = pattern(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
 	spent    = pattern(`insufficient_quota|insufficient (balance|credit|funds)|billing|exceeded your current quota|payment required`)
