@@ -53,7 +53,10 @@ type Options struct {
 	// UndoDir is <state>/undo, where what undoes the edits of runs is kept.
 	// Empty: it is kept in memory.
 	UndoDir string
-	Log     *slog.Logger
+	// SessionsDir is <state>/sessions, made at the first run. Empty: sessions
+	// are kept in memory.
+	SessionsDir string
+	Log         *slog.Logger
 }
 
 // manager is what the agent uses of an [mcp.Manager], which owns processes and
@@ -118,6 +121,7 @@ func newAgent(o Options) *Agent {
 		web:      newFetcher(o.HTTP, o.Version, publicAddress),
 		undo:     newUndoStore(o.UndoDir, o.Log),
 		log:      o.Log,
+		sessions: newSessions(o.SessionsDir, o.Log),
 	}
 }
 
@@ -131,9 +135,9 @@ func (a *Agent) Run(ctx context.Context, t Task) (Result, error) {
 	return r.finish(ctx, err), err
 }
 
-// Close waits for tool calls that were left to their owner, half a second at
-// most. No call starts after it.
-func (a *Agent) Close() { a.calls.close(500 * time.Millisecond) }
+// Close waits for tool calls that were left to their owner and for the files of
+// sessions, half a second at most. No call starts after it.
+func (a *Agent) Close() { a.calls.close(500*time.Millisecond, a.sessions.sync.Wait) }
 
 // calls counts the tool calls in flight, the abandoned ones included.
 type calls struct {
@@ -154,13 +158,14 @@ func (c *calls) start(f func()) (ok bool) {
 	return true
 }
 
-func (c *calls) close(most time.Duration) {
+func (c *calls) close(most time.Duration, alsoWait func()) {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	done := make(chan struct{})
 	go func() { // ends with the last call; what outlives Close has no other owner left
 		c.wg.Wait()
+		alsoWait()
 		close(done)
 	}()
 	timer := time.NewTimer(most)

@@ -13,14 +13,15 @@ const (
 	EventReasoning EventKind = "reasoning"
 	EventToolCall  EventKind = "toolCall"
 	EventUsage     EventKind = "usage"
-	EventStep      EventKind = "step"  // not on the wire: a model call begins
-	EventWaits     EventKind = "waits" // not on the wire: the provider is asked again after a while
+	EventStep      EventKind = "step"   // not on the wire: a model call begins
+	EventWaits     EventKind = "waits"  // not on the wire: the provider is asked again after a while
+	EventNotice    EventKind = "notice" // not on the wire: a sentence for the person, one line without secrets
 )
 
 // Event is what a run tells its front end as it happens.
 type Event struct {
 	Kind     EventKind
-	Delta    string         // text, reasoning, waits
+	Delta    string         // text, reasoning, waits, notice
 	Step     int            // step: counts from 1
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall

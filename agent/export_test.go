@@ -25,6 +25,7 @@ func (a *Agent) SetHistory(folder, session string, history []Message) {
 	defer a.sessions.leave(s)
 	s.change(record{Type: recordReplace})
 	s.add(history...)
+	s.file.behind = true // the file has it not
 }
 
 // History returns a session's history.

@@ -241,6 +241,7 @@ func guessTokens(req Request, resp Response) int {
 func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending, error) {
 	calls := distinct(resp.ToolCalls)
 	r.s.call(resp.Text, validCalls(calls))
+	r.s.written(ctx) // after a crash it is known that they may have run
 	results := make([]callResult, len(calls))
 	before := r.changes.count()
 	var g errgroup.Group

@@ -74,10 +74,25 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	defer s.release()
+	if err := s.begin(ctx, r.notKept); err != nil {
+		return err
+	}
+	defer r.a.sessions.finish(s)
 	r.s = s
 	r.changes = &changes{locks: &r.a.locks, known: &s.known, undo: r.a.undo.start(r.t.RunID), step: noStep}
 	r.knowAttachment()
-	return r.work(ctx)
+	err := r.work(ctx)
+	status, stopReason := r.outcome(ctx, err)
+	s.end(status, stopReason, r.res.Usage)
+	return err
+}
+
+// notKept tells that the session's file cannot be written; the run goes on.
+func (r *run) notKept(err error) {
+	if r.a.sessions.tellOnce() {
+		r.a.log.Error("sessions cannot be kept on disk", "session", r.t.Session, "error", err)
+		r.emit(Event{Kind: EventNotice, Delta: "This session cannot be kept on disk and is lost with this process: " + r.a.tellable(err.Error(), 300)})
+	}
 }
 
 func refuse(kind ErrorKind, cause error, message string) error {
@@ -87,7 +102,7 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // work runs the loop and leaves a history that the next prompt can stand on,
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
-	r.s.ask(r.t.RunID, r.t.Prompt, r.t.words())
+	r.s.ask(r.t.RunID, r.a.tellable(r.t.words(), titleChars), r.t.Prompt, r.t.words())
 	defer func() {
 		if p := recover(); p != nil {
 			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
@@ -209,14 +224,19 @@ func (r *run) finish(ctx context.Context, err error) Result {
 	defer r.mu.Unlock()
 	r.closed = true
 	r.res.Changed = r.changes.list()
+	r.res.Status, r.res.StopReason = r.outcome(ctx, err)
+	return r.res
+}
+
+// outcome says how the run ended.
+func (r *run) outcome(ctx context.Context, err error) (status, stopReason string) {
 	switch {
 	case err == nil:
+		return r.res.Status, r.res.StopReason
 	case ctx.Err() != nil && errors.Is(err, context.Cause(ctx)):
-		r.res.Status, r.res.StopReason = StatusCancelled, StatusCancelled
-	default:
-		r.res.Status, r.res.StopReason = StatusFailed, "error"
+		return StatusCancelled, StatusCancelled
 	}
-	return r.res
+	return StatusFailed, "error"
 }
 
 // within runs f with ctx bounded by d.

@@ -2,6 +2,8 @@ package agent
 
 import (
 	"context"
+	"log/slog"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -19,9 +21,14 @@ type session struct {
 	// turn holds a token while a run works on the session. Go serves senders
 	// in the order they came, so prompts do not overtake each other.
 	turn chan struct{}
+	key  sessionKey
+	log  *slog.Logger
+	disk func(*os.File) sessionOutput
+	file sessionFile // of who has the turn
 
 	mu      sync.Mutex // guards what follows, up to users
 	said    transcript
+	onDisk  bool                 // there is a file of it, or was until another process deleted it
 	allowed map[allowance]string // what "session" covers, and the definition it was given for
 
 	known known // what was seen of files
@@ -67,11 +74,15 @@ func (s *session) change(r record) {
 		r.Turn = s.said.turns + 1
 	}
 	s.said.apply(r)
+	if w := s.file.writer; w != nil {
+		w.put(line(r))
+	}
 }
 
-// ask begins a run: its prompt as typed, and what the model gets of it for now.
-func (s *session) ask(runID, typed, words string) {
-	s.change(record{Type: recordRun, RunID: runID, Text: typed, Message: &Message{Role: User, Text: words}})
+// ask begins a run: its prompt as typed, a title made of it, and what the model
+// gets of it for now.
+func (s *session) ask(runID, title, typed, words string) {
+	s.change(record{Type: recordRun, RunID: runID, Title: title, Text: typed, Message: &Message{Role: User, Text: words}})
 }
 
 // expand puts the expanded message in the place of the run's prompt.
@@ -103,6 +114,14 @@ func (s *session) result(callID string, res callResult) {
 
 func (s *session) settle(note string) { s.change(record{Type: recordSettle, Text: note}) }
 
+// end ends the run.
+func (s *session) end(status, stopReason string, used Usage) {
+	s.mu.Lock()
+	turn := s.said.turns
+	s.mu.Unlock()
+	s.change(record{Type: recordEnd, Turn: turn, Status: status, StopReason: stopReason, Usage: &used})
+}
+
 // rewrite changes each message of the run, its prompt included, by f.
 func (s *session) rewrite(f func(Message) Message) {
 	s.mu.Lock()
@@ -124,8 +143,19 @@ func (s *session) messages() []Message {
 
 // sessions holds the sessions of this process.
 type sessions struct {
-	mu  sync.Mutex
-	all map[sessionKey]*session
+	dir string // where their files are; empty: they are kept in memory alone
+	log *slog.Logger
+	// disk is what is written to a file by; tests have disks of their own.
+	disk func(*os.File) sessionOutput
+
+	mu   sync.Mutex
+	all  map[sessionKey]*session
+	told bool           // that they cannot be kept, since they last could
+	sync sync.WaitGroup // files that are written to the disk
+}
+
+func newSessions(dir string, log *slog.Logger) sessions {
+	return sessions{dir: dir, log: log, disk: func(f *os.File) sessionOutput { return f }}
 }
 
 // enter returns the session of a task, made when new; leave must follow.
@@ -138,7 +168,10 @@ func (s *sessions) enter(key sessionKey) *session {
 			s.all = map[sessionKey]*session{}
 		}
 		s.forget()
-		one = &session{turn: make(chan struct{}, 1), allowed: map[allowance]string{}}
+		one = &session{
+			turn: make(chan struct{}, 1), key: key, log: s.log, disk: s.disk, file: sessionFile{path: s.path(key)},
+			allowed: map[allowance]string{},
+		}
 		s.all[key] = one
 	}
 	one.users++

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -61,6 +62,7 @@ type transcript struct {
 	running bool    // the last one has not ended
 	last    *record // the last end
 	begun   time.Time
+	title   string // of the first prompt
 }
 
 // round is an answer with calls on its way to a history.
@@ -75,7 +77,7 @@ func (t *transcript) apply(r record) {
 	switch r.Type {
 	case recordRun:
 		t.interrupt()
-		t.running, t.turns, t.begun = true, max(t.turns+1, r.Turn), r.At
+		t.running, t.turns, t.begun, t.title = true, max(t.turns+1, r.Turn), r.At, cmp.Or(t.title, r.Title)
 		t.prompt = len(t.entries)
 		if r.Message != nil {
 			t.entries = append(t.entries, entry{Message: *r.Message, At: r.At, RunID: r.RunID, Asked: r.Text})
@@ -107,6 +109,7 @@ func (t *transcript) apply(r record) {
 		if r.From >= 0 && r.From <= len(t.entries) {
 			t.round, t.partial = nil, nil
 			t.entries = append(t.entries[:r.From:r.From], r.Entries...)
+			t.turns, t.title = max(t.turns, r.Turn), cmp.Or(t.title, r.Title)
 		}
 	case recordEnd:
 		t.interrupt()
@@ -177,6 +180,11 @@ func (t *transcript) messages() []Message {
 		out[i] = e.Message
 	}
 	return out
+}
+
+// whole is one record that makes an empty transcript to this one.
+func (t *transcript) whole() record {
+	return record{Type: recordReplace, At: t.begun, Turn: t.turns, Title: t.title, Entries: t.entries}
 }
 
 // valid returns a message whose texts are as they come back from a file.

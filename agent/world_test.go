@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -78,7 +79,7 @@ func (w *world) restart() {
 	w.agent = agent.NewWith(agent.Options{
 		Audit: w.audit, Secrets: w.secrets, Environ: w.environ, RememberFile: filepath.Join(w.state, "approvals.json"),
 		ResultsDir: filepath.Join(w.state, "results"), UndoDir: filepath.Join(w.state, "undo"),
-		Own: w.own,
+		SessionsDir: filepath.Join(w.state, "sessions"), Own: w.own,
 		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
 }
@@ -118,7 +119,23 @@ func (w *world) must(prompt string, steps ...agenttest.Step) (agent.Result, *age
 	if err != nil {
 		w.t.Fatalf("run %q: %v", prompt, err)
 	}
+	w.reloads()
 	return res, llm
+}
+
+// reloads checks that a session comes back from its file as it is in memory.
+func (w *world) reloads() {
+	w.t.Helper()
+	if w.agent.SessionPath("", "") == "" {
+		return // some tests make an agent without
+	}
+	got, err := w.agent.OnDisk(w.task.Folder, w.task.Session)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if want := w.agent.History(w.task.Folder, w.task.Session); !reflect.DeepEqual(got, want) {
+		w.t.Errorf("the session's file says\n%q\nthe memory\n%q", got, want)
+	}
 }
 
 // close lets go what hangs and waits for it.

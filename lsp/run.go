@@ -201,7 +201,11 @@ func (x *run) teller() {
 // flush tells what the mailbox gave.
 func (x *run) flush(events []pending) {
 	for _, p := range events {
-		if p.Kind != agent.EventStep && p.Kind != agent.EventWaits {
+		switch p.Kind {
+		case agent.EventStep, agent.EventWaits:
+		case agent.EventNotice:
+			x.s.showMessage(protocol.MessageTypeWarning, "agentls: "+x.s.tell(string(p.delta)))
+		default:
 			x.writeEvent(p.wire(x.s))
 		}
 		x.progress.note(p)

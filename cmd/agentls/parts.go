@@ -70,8 +70,9 @@ func newParts(p program) *parts {
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,
 			RememberFile: filepath.Join(where.state, "approvals.json"), ResultsDir: filepath.Join(where.state, "results"), UndoDir: filepath.Join(where.state, "undo"),
-			Own:     []string{where.config, where.state},
-			Environ: p.environ, HTTP: transport, Version: version, Log: log,
+			SessionsDir: filepath.Join(where.state, "sessions"),
+			Own:         []string{where.config, where.state},
+			Environ:     p.environ, HTTP: transport, Version: version, Log: log,
 		}),
 	}
 }

@@ -1,0 +1,335 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// sessionVersion is the version of the files that this program writes.
+const sessionVersion = 1
+
+// maxSessionFile is the largest file that is read into memory.
+const maxSessionFile = 1 << 30
+
+// sessionHeader is the first line of a session's file. The lines below it are
+// records.
+type sessionHeader struct {
+	Version    int       `json:"version"`
+	Folder     string    `json:"folder"`
+	Session    string    `json:"session"`
+	CreatedAt  time.Time `json:"createdAt"`
+	ForkedFrom string    `json:"forkedFrom,omitempty"`
+}
+
+// hash names the files of a session: the same id in another folder is another
+// session, and an id is no file name.
+func (k sessionKey) hash() string { return shortHash(k.folder + "\x00" + k.id) }
+
+func shortHash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:16])
+}
+
+const (
+	sessionSuffix = ".jsonl"
+	lockSuffix    = ".lock"
+)
+
+// folderOf is where the sessions of a folder are; "" where none is kept.
+func (s *sessions) folderOf(folder string) string {
+	if s.dir == "" {
+		return ""
+	}
+	return filepath.Join(s.dir, shortHash(folder))
+}
+
+func (s *sessions) path(key sessionKey) string {
+	if s.dir == "" {
+		return ""
+	}
+	return filepath.Join(s.folderOf(key.folder), key.hash()+sessionSuffix)
+}
+
+// sessionFile is where a session is kept. Who has the session's turn uses it.
+type sessionFile struct {
+	path   string // empty: it is kept in memory alone
+	header sessionHeader
+
+	known  fs.FileInfo // the file when it was last in step with the memory; nil: there was none
+	size   int64       // of what we know to be whole
+	tried  int64       // at most this much is ours
+	behind bool        // a write failed: the memory has more
+
+	lock   *sessionLock    // while a run has the session
+	writer *sessionWriter  // likewise
+	last   <-chan struct{} // closed when the writer of the last run is done; nil: there was none
+}
+
+// refusedSession is why a run cannot go on with a session, in words that a
+// person can act on.
+func refusedSession(err error) error {
+	if held, ok := errors.AsType[heldError](err); ok {
+		return &ProviderError{
+			Kind: KindInternal, Retryable: true, Err: err,
+			Message: "The session is in use: " + held.Error() + ". Wait until that run has ended or cancel it there, or go on in another session.",
+		}
+	}
+	return &ProviderError{Kind: KindInternal, Err: err, Message: "The session cannot be loaded: " + err.Error()}
+}
+
+// begin makes the session ready for a run: it is this process' alone, and the
+// memory is what the file says. An error is why the run cannot be worked on. A
+// disk that cannot be written is told, and the run goes on in memory.
+func (s *session) begin(ctx context.Context, tell func(error)) error {
+	f := &s.file
+	if f.path == "" {
+		return nil
+	}
+	if f.last != nil && !closed(f.last) {
+		tell(errSlowDisk) // the run before still hangs in it, and has the lock
+		return nil
+	}
+	err := f.take()
+	if held, ok := errors.AsType[heldError](err); ok {
+		return refusedSession(held)
+	}
+	loaded, loadErr := s.reload(ctx)
+	if loadErr != nil {
+		f.give()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return refusedSession(loadErr)
+	}
+	if err == nil {
+		err = s.openFile(loaded, tell)
+	}
+	if err != nil {
+		f.behind = true
+		tell(err)
+	}
+	return nil
+}
+
+// take takes the session for this process, and makes the folder for it.
+func (f *sessionFile) take() (err error) {
+	for range 2 { // who deletes the last session of a folder removes that too
+		if err = os.MkdirAll(filepath.Dir(f.path), 0o700); err != nil {
+			return err
+		}
+		if f.lock, err = lockSession(f.lockPath()); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return err
+}
+
+// give lets other processes take the session.
+func (f *sessionFile) give() {
+	f.lock.release()
+	f.lock = nil
+}
+
+func (f *sessionFile) lockPath() string {
+	return f.path[:len(f.path)-len(sessionSuffix)] + lockSuffix
+}
+
+// inStep reports whether the file is as we left it.
+func (f *sessionFile) inStep(now fs.FileInfo) bool {
+	switch {
+	case now == nil || f.known == nil:
+		return now == nil && f.known == nil
+	case !os.SameFile(f.known, now):
+		return false
+	case f.behind:
+		return now.Size() >= f.size && now.Size() <= f.tried
+	}
+	return now.Size() == f.size && now.ModTime().Equal(f.known.ModTime())
+}
+
+// reload reads the file when it is not what the memory has: at the first use,
+// or because another process used the session meanwhile.
+func (s *session) reload(ctx context.Context) (tail []byte, err error) {
+	f := &s.file
+	now, err := statSession(f.path)
+	if err != nil || f.inStep(now) {
+		return nil, err
+	}
+	if now == nil { // another process deleted it
+		s.forget()
+		return nil, nil
+	}
+	got, err := loadSession(ctx, f.path, s.key, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if f.behind {
+		s.log.Warn("a session goes on from what another process wrote; what could not be written here is gone", "file", f.path)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said, s.onDisk = got.transcript, true
+	f.header, f.known, f.size, f.tried, f.behind = got.header, got.info, got.size, got.info.Size(), false
+	return got.tail, nil
+}
+
+// forget empties a session that was cleared or deleted, with what was allowed
+// in it.
+func (s *session) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.said, s.onDisk = transcript{}, false
+	clear(s.allowed)
+	s.file = sessionFile{path: s.file.path, lock: s.file.lock, last: s.file.last}
+}
+
+// statSession looks at a session's file: nil where there is none. Nothing else
+// than a file is taken for one.
+func statSession(path string) (fs.FileInfo, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is no regular file; move it away", path)
+	}
+	return info, nil
+}
+
+// openFile opens the file for the run's records, behind what is whole in it.
+// tail is what a crash left behind the last line.
+func (s *session) openFile(tail []byte, tell func(error)) error {
+	f := &s.file
+	out, err := os.OpenFile(f.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := out.Stat()
+	if err == nil && f.known != nil && !os.SameFile(f.known, info) {
+		err = fmt.Errorf("%s was replaced while it was opened", f.path)
+	}
+	var first []byte
+	switch {
+	case err != nil:
+	case f.size == 0:
+		if f.header.CreatedAt.IsZero() {
+			f.header = sessionHeader{Version: sessionVersion, Folder: s.key.folder, Session: s.key.id, CreatedAt: time.Now().UTC().Round(0)}
+		}
+		first = line(f.header)
+	case json.Valid(tail):
+		first = append(bytes.Clone(tail), '\n')
+	}
+	if err == nil && info.Size() > f.size {
+		err = out.Truncate(f.size)
+	}
+	if err != nil {
+		_ = out.Close()
+		return err
+	}
+	f.known = info
+	f.writer = newSessionWriter(s.disk(out), f.size, tell)
+	if len(first) > 0 {
+		f.writer.put(first)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.onDisk = true
+	if f.behind {
+		f.behind = false
+		s.said.interrupt() // the run before has ended, whatever it left
+		f.writer.put(line(s.said.whole()))
+	}
+	return nil
+}
+
+// line encodes a header or a record as a line.
+func line(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // all of its fields encode
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// written waits until the file has what was said, before something happens
+// that it must know of.
+func (s *session) written(ctx context.Context) {
+	if w := s.file.writer; w != nil {
+		w.flush(ctx)
+	}
+}
+
+// finish lets the session go after a run. The file is synced by a goroutine
+// that own starts.
+func (s *session) finish(own func(func())) error {
+	f := &s.file
+	w, lock := f.writer, f.lock
+	f.writer, f.lock = nil, nil
+	if w == nil {
+		lock.release()
+		return nil
+	}
+	w.flush(context.Background())
+	w.close()
+	var err error
+	f.size, f.tried, err = w.state()
+	f.behind, f.last = err != nil, w.done
+	if info, err := w.out.Stat(); err == nil {
+		f.known = info
+	}
+	if err == nil { // all is written: the next process may go on
+		<-w.done
+		lock.release()
+		lock = nil
+	}
+	own(func() { // ends when the disk has taken it
+		<-w.done
+		lock.release()
+		_ = w.out.Sync() // what could not be written is told
+		_ = w.out.Close()
+	})
+	return err
+}
+
+// finish lets a session go after a run.
+func (s *sessions) finish(one *session) {
+	kept := one.file.writer != nil
+	err := one.finish(func(f func()) { s.sync.Go(f) })
+	if kept && err == nil {
+		s.mu.Lock()
+		s.told = false
+		s.mu.Unlock()
+	}
+}
+
+// tellOnce reports whether it is to be told that sessions cannot be kept.
+func (s *sessions) tellOnce() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := !s.told
+	s.told = true
+	return first
+}
+
+func closed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
