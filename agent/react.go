@@ -61,7 +61,7 @@ func (r *run) begin(ctx context.Context) {
 		e = expansion{append(e.blocks, of.blocks...), append(e.images, of.images...)}
 	}
 	text := e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars)
-	r.s.expand(user([]string{text}, e.images))
+	r.s.expand(r.t.Prompt, user([]string{text}, e.images))
 }
 
 // limit tells when no model call is left; nil: there is one.

@@ -139,7 +139,7 @@ const (
 // never be used again: the resources of this run's prompt, the results and
 // arguments of its calls, and most of a text that is long itself.
 func (r *run) shrink() {
-	r.s.expand(Message{Role: User, Text: r.t.words()})
+	r.s.expand(r.t.Prompt, Message{Role: User, Text: r.t.words()})
 	r.s.rewrite(func(m Message) Message {
 		m.Images = nil
 		kept := keptText

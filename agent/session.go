@@ -85,8 +85,11 @@ func (s *session) ask(runID, title, typed, words string) {
 	s.change(record{Type: recordRun, RunID: runID, Title: title, Text: typed, Message: &Message{Role: User, Text: words}})
 }
 
-// expand puts the expanded message in the place of the run's prompt.
-func (s *session) expand(m Message) { s.change(record{Type: recordPrompt, Message: &m}) }
+// expand puts the expanded message in the place of the run's prompt, and what
+// is typed by now.
+func (s *session) expand(typed string, m Message) {
+	s.change(record{Type: recordPrompt, Text: typed, Message: &m})
+}
 
 // step begins an answer of the model, of which stream gives the pieces.
 func (s *session) step()              { s.change(record{Type: recordStep}) }

@@ -59,7 +59,7 @@ func (a *Agent) Begin(folder, id string) (*Dialogue, error) {
 
 func (d *Dialogue) Ask(typed, expanded string) {
 	d.ask("r", "title", typed, typed)
-	d.expand(Message{Role: User, Text: expanded})
+	d.expand(typed, Message{Role: User, Text: expanded})
 }
 func (d *Dialogue) Step()                               { d.step() }
 func (d *Dialogue) Stream(text string)                  { d.stream(text) }
