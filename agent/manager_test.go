@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -193,14 +194,11 @@ func TestServerDiesInACall(t *testing.T) {
 	}
 	equal(t, "outcome", statuses(res), []agent.Outcome{"failed"})
 	contains(t, results(llm.Last())[0], "The call failed: ")
-	w.eventually("the server is back", func() bool {
-		for _, s := range w.manager.Servers() {
-			if s.Name == "fake" {
-				return s.Status == mcp.StatusReady
-			}
-		}
-		return false
-	})
+	ready := func() bool {
+		return slices.ContainsFunc(w.manager.Servers(), func(s mcp.ServerInfo) bool { return s.Name == "fake" && s.Status == mcp.StatusReady })
+	}
+	w.eventually("the end is known", func() bool { return !ready() }) // it is back after a second
+	w.eventually("the server is back", ready)
 	for i := range 3 {
 		_, llm := w.must("again", agenttest.Call(call("b", "mcp__fake__echo", fmt.Sprintf(`{"text":"%d"}`, i))))
 		got := results(llm.Last())
