@@ -42,6 +42,7 @@ type Audit struct {
 
 	mu   sync.Mutex // one write at a time
 	told bool       // a failed write was told
+	held bool       // another process holds the lock and does not let it go
 }
 
 // NewAudit returns the audit log in dir, which is made on the first write.
@@ -70,16 +71,23 @@ func (a *Audit) Write(e AuditEntry) {
 	}
 }
 
-// append writes a line under the lock that all processes share.
+// append writes a line under the lock that all processes share. One that hangs
+// with it costs us a wait and no line: a line is written at once, and systems
+// keep such writes apart.
 func (a *Audit) append(e AuditEntry) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
-	unlock, err := LockFile(filepath.Join(a.dir, ".lock"))
-	if err != nil {
-		return err
+	held, patience := a.held, lockWait
+	if held {
+		patience = lockWait / 100
 	}
-	defer unlock()
+	unlock, err := lockWithin(filepath.Join(a.dir, ".lock"), patience)
+	if a.held = err != nil; !a.held {
+		defer unlock()
+	} else if !held {
+		a.log.Warn("the audit log is written without its lock", "dir", a.dir, "error", err)
+	}
 	name := filepath.Join(a.dir, e.Time.Format(time.DateOnly)+".jsonl")
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {

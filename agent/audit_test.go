@@ -48,6 +48,12 @@ func TestAuditHoldsNoSecret(t *testing.T) {
 		`{"url":"https://user:s3cr3t-xyz@host/p"}`, `{"url":"https://host/p?access_token=s3cr3t-xyz&x=1"}`,
 		`{"body":"{\"client_secret\": \"s3cr3t-xyz\"}"}`,
 		`{"args":["--token","s3cr3t-xyz","run"]}`, `{"args":["-u","me:s3cr3t-xyz"]}`, `{"args":["--db-password=s3cr3t-xyz"]}`,
+		`{"command":"curl -u me:s3cr3t-xyz https://h"}`, `{"command":"curl -ume:s3cr3t-xyz"}`, `{"command":"curl --user='me:s3cr3t-xyz' h"}`, `{"command":"curl --proxy-user me:s3cr3t-xyz h"}`,
+		`{"command":"x --token \\\n  s3cr3t-xyz"}`, `{"command":"x --token ''\"s3cr3t-\"xyz"}`, `{"command":"x --token=a's3cr3t-xyz'"}`,
+		`{"command":"sshpass -p s3cr3t-xyz ssh h"}`, `{"command":"mysql -u root -ps3cr3t-xyz db"}`, `{"command":"aws configure set aws_secret_access_key s3cr3t-xyz"}`,
+		`{"command":"npm config set //registry.example/:_authToken s3cr3t-xyz"}`, `{"command":"curl -H 'Cookie: session=s3cr3t-xyz; a=b'"}`, `{"headers":{"Cookie":"cookie: s3cr3t-xyz"}}`,
+		`{"content":"-----BEGIN RSA PRIVATE KEY-----\ns3cr3t-xyz\n-----END RSA PRIVATE KEY-----\n"}`, `{"content":"-----BEGIN PRIVATE KEY-----\ns3cr3t-xyz"}`,
+		`{"args":["--user","me:s3cr3t-xyz"]}`, `{"env":{"DB_PASSWORD":"s3cr3t-xyz"}}`, `{"headers":[{"name":"x","Authorization":"Basic s3cr3t-xyz"}]}`,
 		`{"text":"sk-abcdefgh12345678"}`, `{"text":"ghp_abcdefgh12345678abcd"}`,
 		`not json --token s3cr3t-xyz`,
 	} {
@@ -198,6 +204,27 @@ func TestAuditIsSafeWithSeveralProcesses(t *testing.T) {
 	got, err := NewAudit(dir, nil, nil).Read(AuditFilter{Limit: 1000})
 	if err != nil || len(got) != 100 {
 		t.Errorf("%d whole lines, %v", len(got), err)
+	}
+}
+
+// A process that hangs with the lock costs a wait, and no line.
+func TestAuditUnderAHeldLock(t *testing.T) {
+	a, dir := newTestAudit(t)
+	a.Write(AuditEntry{Tool: "before"})
+	unlock, err := LockFile(filepath.Join(dir, ".lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	began := time.Now()
+	for i := range 20 {
+		a.Write(AuditEntry{Tool: fmt.Sprint("t", i)})
+	}
+	if took := time.Since(began); took > 10*lockWait { // and not 20 times as long
+		t.Errorf("took %v", took)
+	}
+	if got, err := a.Read(AuditFilter{Limit: 100}); err != nil || len(got) != 21 {
+		t.Errorf("%d lines, %v", len(got), err)
 	}
 }
 

@@ -30,7 +30,7 @@ func await[T any](ctx context.Context, a *Agent, f func(context.Context) T) (v T
 		var got answer
 		defer func() {
 			if p := recover(); p != nil {
-				a.log.Error("a call panicked", "panic", a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
+				a.log.Error("a call panicked", "panic", redactText(a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
 				got.err = panicError{p}
 			}
 			done <- got

@@ -44,10 +44,10 @@ type pending struct {
 // arguments, policy, question, call, audit, truncation (ARCHITECTURE, "What always
 // holds"). It always gives a result for the model, soon after ctx ended.
 func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res callResult) {
-	p := pending{id: r.callID(c.ID), name: oneLine(c.Name, maxName)}
+	p := pending{id: r.callID(c.ID), name: a.tellable(c.Name, maxName)}
 	defer func() {
 		if v := recover(); v != nil {
-			a.log.Error("a tool call panicked", "tool", p.name, "panic", a.secrets.Redact(fmt.Sprint(v)), "stack", string(debug.Stack()))
+			a.log.Error("a tool call panicked", "tool", p.name, "panic", redactText(a.secrets, fmt.Sprint(v)), "stack", string(debug.Stack()))
 			res = failed("policy", "internal error: the call ended unexpectedly")
 		}
 		res = a.conclude(r, p, res)

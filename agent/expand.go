@@ -107,9 +107,16 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 	outcome := Completed
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", r.a.secrets.Redact(m.URI), "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			outcome = Failed
+			r.a.log.Error("reading a mention panicked", "server", m.Server, "uri", r.a.secrets.Redact(m.URI), "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
 			m.fail("internal error")
 		}
+		r.a.audit.Write(AuditEntry{
+			Time: begin, RunID: r.t.RunID, Session: r.t.Session, Server: m.Server, Tool: "read_resource",
+			Arguments: marshal(map[string]string{"uri": m.URI}), Outcome: outcome, DecidedBy: "mention",
+			Reason: m.result.Error, DurationMS: time.Since(begin).Milliseconds(),
+		})
+		r.tell(m.result)
 	}()
 	contents, err := r.readResource(ctx, m.Server, m.URI)
 	switch {
@@ -123,12 +130,6 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 		outcome = Failed
 		m.fail(r.a.tellable(readError(err), 300))
 	}
-	r.a.audit.Write(AuditEntry{
-		Time: begin, RunID: r.t.RunID, Session: r.t.Session, Server: m.Server, Tool: "read_resource",
-		Arguments: marshal(map[string]string{"uri": m.URI}), Outcome: outcome, DecidedBy: "mention",
-		Reason: m.result.Error, DurationMS: time.Since(begin).Milliseconds(),
-	})
-	r.tell(m.result)
 }
 
 func (r *run) tell(m MentionResult) { r.emit(Event{Kind: EventMention, Mention: &m}) }

@@ -34,7 +34,7 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 	for range maxAsked {
 		p.tool, _ = a.current(p.tool) // a tool that is gone fails in its call
 		v := a.decide(r, p.tool, p.args)
-		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", a.secrets.Redact(v.reason))
+		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", redactText(a.secrets, v.reason))
 		switch v.action {
 		case actionAllow:
 			return granted(v.by, v.reason)

@@ -151,7 +151,7 @@ func (r *run) complete(ctx context.Context, set toolset) (Response, error) {
 	if err == nil || ctx.Err() != nil || !brokeOff(err) || r.limit() != nil {
 		return resp, err
 	}
-	r.a.log.Warn("an answer broke off, asking for it again", "run", r.t.RunID, "error", r.a.secrets.Redact(err.Error()))
+	r.a.log.Warn("an answer broke off, asking for it again", "run", r.t.RunID, "error", redactText(r.a.secrets, err.Error()))
 	if resp.Text != "" {
 		r.emit(Event{Kind: EventText, Delta: "\n\n*(the answer broke off and is asked for again)*"})
 	}
@@ -179,7 +179,7 @@ func (r *run) turn(ctx context.Context, set toolset) (Response, error) {
 	resp, err := r.ask(ctx, Request{Messages: messages, Tools: set.specs})
 	if err != nil && ctx.Err() == nil && resp.Text == "" && hasImages(messages) && refused(err) {
 		// Few providers say beforehand whether they take images; this one may not.
-		r.a.log.Info("asking again without images", "run", r.t.RunID, "error", r.a.secrets.Redact(err.Error()))
+		r.a.log.Info("asking again without images", "run", r.t.RunID, "error", redactText(r.a.secrets, err.Error()))
 		r.noImages = true
 		resp, err = r.ask(ctx, Request{Messages: withoutImages(messages), Tools: set.specs})
 	}

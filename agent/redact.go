@@ -13,18 +13,26 @@ import (
 // A word in which a secret's name stands.
 const secretWord = `[A-Za-z0-9_.-]*(?:key|token|secret|pass|auth|cred)[A-Za-z0-9_.-]*`
 
-// value is what follows such a word: quoted, or up to where a shell, a URL or
-// a header ends it.
-const secretValue = `"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;|,)}\]]+`
+// value is what follows such a word: up to where a shell, a URL or a header
+// ends it, in quoted and other pieces.
+const secretValue = `\[redacted\]|(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;|,)}\]]+)+`
+
+// A shell's line may go on in the next one.
+const secretSpace = `(?:\s|\\\r?\n)+`
 
 // Secrets that stand beside their name in a text: a command's option
-// (--token abc, --token=abc), an assignment (API_KEY=abc, "key": "abc"), a
-// header (Authorization: …), a URL's user info.
+// (--token abc, --token=abc, -u me:abc), an assignment (API_KEY=abc, "key":
+// "abc", set key abc), a header (Authorization: …), a URL's user info, a key in
+// PEM.
 var (
-	secretOption = regexp.MustCompile(`(?i)((?:^|[\s"'=])--?` + secretWord + `)(\s+|=)(` + secretValue + `)`)
+	secretOption = regexp.MustCompile(`(?i)((?:^|[\s"'=])--?` + secretWord + `)(` + secretSpace + `|=)(` + secretValue + `)`)
+	secretUser   = regexp.MustCompile(`(?i)((?:^|\s)(?:-u|--user|--proxy-user)(?:` + secretSpace + `|=)?["']?[^\s:"'/]+:)(` + secretValue + `)`)
+	secretPlaced = regexp.MustCompile(`(?i)(\bsshpass` + secretSpace + `-p\s*|\b(?:mysql\w*|mariadb\w*)\b[^|;&\n]{0,200}\s-p|\bset` + secretSpace + `\S*` + secretWord + secretSpace + `)(` + secretValue + `)`)
+	secretCookie = regexp.MustCompile(`(?i)(\bcookie["']?\s*:\s*)[^"'\n]+`)
+	secretPEM    = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	secretAssign = regexp.MustCompile(`(?i)(\b` + secretWord + `["']?\s*[=:]\s*)(?:(?:bearer|basic|token)\s+)?(` + secretValue + `)`)
 	secretURL    = regexp.MustCompile(`(://)[^\s/@"']+@`)
-	optionAlone  = regexp.MustCompile(`(?i)^(?:--?` + secretWord + `|-u)$`)
+	optionAlone  = regexp.MustCompile(`(?i)^(?:--?` + secretWord + `|-u|--user|--proxy-user)$`)
 )
 
 // redactText returns a text without the secrets that are known or stand beside
@@ -35,7 +43,11 @@ func redactText(secrets *mcp.Secrets, text string) string {
 	}
 	text = secrets.Redact(text)
 	text = secretURL.ReplaceAllString(text, "${1}"+mcp.Redacted+"@")
+	text = secretPEM.ReplaceAllString(text, mcp.Redacted)
 	text = secretOption.ReplaceAllString(text, "${1}${2}"+mcp.Redacted)
+	text = secretUser.ReplaceAllString(text, "${1}"+mcp.Redacted)
+	text = secretPlaced.ReplaceAllString(text, "${1}"+mcp.Redacted)
+	text = secretCookie.ReplaceAllString(text, "${1}"+mcp.Redacted)
 	return secretAssign.ReplaceAllString(text, "${1}"+mcp.Redacted)
 }
 

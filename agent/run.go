@@ -105,7 +105,7 @@ func (r *run) work(ctx context.Context) (err error) {
 	r.s.ask(r.t.RunID, r.a.tellable(r.t.words(), titleChars), r.t.Prompt, r.t.words())
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", r.a.secrets.Redact(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = &ProviderError{Kind: KindInternal, Message: "internal error: the run ended unexpectedly; the log has the details"}
 		}
 		if err != nil {

@@ -5,7 +5,6 @@ package agent_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -29,15 +28,7 @@ func command(id, line string, more ...any) agent.ToolCall {
 	for i := 0; i < len(more); i += 2 {
 		args[more[i].(string)] = more[i+1]
 	}
-	return agent.ToolCall{ID: id, Name: "run_command", Arguments: marshalled(args)}
-}
-
-func marshalled(v any) string {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err)
-	}
-	return string(b)
+	return agent.ToolCall{ID: id, Name: "run_command", Arguments: marshalAny(args)}
 }
 
 func lastResult(llm *agenttest.LLM) string {

@@ -15,8 +15,10 @@ const lockWait = 2 * time.Second
 
 // LockFile takes a lock on a file that other processes honour. It waits two
 // seconds at most.
-func LockFile(path string) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lockWait)
+func LockFile(path string) (unlock func(), err error) { return lockWithin(path, lockWait) }
+
+func lockWithin(path string, most time.Duration) (unlock func(), err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
 	defer cancel()
 	l := flock.New(path)
 	if _, err := l.TryLockContext(ctx, 5*time.Millisecond); err != nil {
