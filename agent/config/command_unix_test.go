@@ -11,11 +11,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"agentls/mcp/child"
 )
 
 func TestCommandOfAValueEndsWithItsChildren(t *testing.T) {
 	w := newWorld(t)
 	w.source.Alone = true
+	var watch watchLog
+	w.source.Watch = &watch
 	pidFile := filepath.Join(w.folder, "pid")
 	w.user(`{"providers": {"p": {"apiKey": "${cmd:sleep 300 & echo $! > ` + pidFile + `; wait}"}}}`)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -36,7 +40,16 @@ func TestCommandOfAValueEndsWithItsChildren(t *testing.T) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		return syscall.Kill(pid, 0) != nil || err == nil && strings.Contains(string(stat), ") Z ")
 	})
+	if got := strings.Join(watch, " "); got != "expect add remove" {
+		t.Errorf("who ends it after a kill hears %q", got)
+	}
 }
+
+type watchLog []string
+
+func (l *watchLog) Expect()            { *l = append(*l, "expect") }
+func (l *watchLog) Add(child.Group)    { *l = append(*l, "add") }
+func (l *watchLog) Remove(child.Group) { *l = append(*l, "remove") }
 
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()

@@ -7,6 +7,7 @@ import (
 
 	"agentls/agent"
 	"agentls/mcp"
+	"agentls/mcp/child"
 )
 
 // Source is where the user's part comes from.
@@ -19,6 +20,9 @@ type Source struct {
 	// Alone gives each ${cmd:…} a process group, so that all of it ends with
 	// the Load. Such a command cannot ask on the terminal.
 	Alone bool
+	// Watch hears of each that runs alone, and ends those that outlive this
+	// process; may be nil.
+	Watch child.Watch
 }
 
 // Request is what the front end adds.

@@ -174,7 +174,7 @@ func (x *expander) command(path, line string) string {
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	run := cmd.Run
 	if x.l.source.Alone {
-		run = func() error { return child.Run(ctx, cmd, nil) }
+		run = func() error { return child.Run(ctx, cmd, x.l.source.Watch) }
 	}
 	if err := run(); err != nil {
 		why := strings.TrimSpace(stderr.String())

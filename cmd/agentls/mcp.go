@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -109,9 +110,7 @@ func (s *shell) ready(name string) error {
 // print writes v as JSON, or rows as a table of cleaned cells.
 func (s *shell) print(v any, rows [][]string) error {
 	if s.json {
-		e := json.NewEncoder(s.out)
-		e.SetIndent("", "  ")
-		return e.Encode(v)
+		return writeJSON(s.out, v)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
@@ -226,8 +225,9 @@ func (s *shell) read(name, uri string) error {
 	if err := s.ready(name); err != nil {
 		return err
 	}
+	began := time.Now()
 	contents, err := s.parts.manager.Read(s.ctx, name, uri)
-	s.auditRead(name, uri, err)
+	s.auditRead(name, uri, began, err)
 	if err != nil {
 		return s.fail("%s: %s: %v", name, uri, err)
 	}
@@ -248,10 +248,16 @@ func (s *shell) read(name, uri string) error {
 	return nil
 }
 
-func (s *shell) auditRead(name, uri string, err error) {
-	args, _ := json.Marshal(map[string]string{"uri": uri})
-	e := agent.AuditEntry{Server: name, Tool: "read_resource", Arguments: args, Outcome: agent.Completed, DecidedBy: "command"}
-	if err != nil {
+func (s *shell) auditRead(name, uri string, began time.Time, err error) {
+	args, _ := json.Marshal(map[string]string{"uri": uri}) // strings always encode
+	e := agent.AuditEntry{
+		Time: began, Server: name, Tool: "read_resource", Arguments: args,
+		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(began).Milliseconds(),
+	}
+	switch {
+	case err != nil && s.ctx.Err() != nil:
+		e.Outcome = agent.Cancelled
+	case err != nil:
 		e.Outcome, e.Reason = agent.Failed, err.Error()
 	}
 	s.parts.audit.Write(e)

@@ -65,7 +65,7 @@ func newParts(p program) *parts {
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{
 		paths: where, answered: make(chan struct{}, 1),
-		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets},
+		source:  config.Source{Dir: where.config, Home: where.home, Getenv: p.getenv, Environ: p.environ, Secrets: secrets, Watch: manager.Reaper()},
 		secrets: secrets, log: log, logFile: file, state: state, manager: manager, audit: audit, network: network,
 		agent: agent.New(agent.Options{
 			Manager: manager, State: state, Audit: audit, Secrets: secrets,

@@ -66,6 +66,7 @@ func Follow(ctx context.Context, cmd *exec.Cmd, out io.Writer, watch Watch) (End
 		close(exited)
 	}()
 	var e Ending
+	last := leftGrace // for what holds its output though it is of no group of ours
 	select {
 	case <-exited:
 		e.Left = (!within(ctx, said, leftGrace) || !g.gone(goneGrace)) && ctx.Err() == nil
@@ -74,16 +75,17 @@ func Follow(ctx context.Context, cmd *exec.Cmd, out io.Writer, watch Watch) (End
 		began := time.Now()
 		within(context.Background(), exited, termGrace)
 		g.gone(termGrace - time.Since(began))
+		last = goneGrace // who cancelled waits
 	}
 	cause := context.Cause(ctx)
 	g.Kill()
 	if within(context.Background(), exited, killGrace) {
 		e.State = cmd.ProcessState
-		e.Escaped = !within(context.Background(), said, leftGrace)
+		e.Escaped = !within(context.Background(), said, last)
 	}
 	if e.State == nil || e.Escaped {
 		_ = r.Close()
-		within(context.Background(), said, leftGrace)
+		within(context.Background(), said, last)
 	}
 	return e, cause
 }
