@@ -14,7 +14,7 @@ return {
   root_dir = function(buf, on_dir)
     on_dir(require("agentls.client").root(buf))
   end,
-  capabilities = { experimental = { agentls = { runEvents = true, approvals = true, diagnostics = true } } },
+  capabilities = { experimental = { agentls = { runEvents = true, approvals = true, diagnostics = true, save = true } } },
   flags = { debounce_text_changes = 50 }, -- the server waits for the didChange of each of its edits
   before_init = lazy("agentls.client", "before_init"),
   on_init = lazy("agentls.client", "on_init"),
@@ -28,6 +28,7 @@ return {
     ["agentls/approve"] = lazy("agentls.approve", "on_request"),
     ["agentls/elicit"] = lazy("agentls.approve", "on_request"),
     ["agentls/diagnostics"] = lazy("agentls.diagnostics", "on_request"),
+    ["agentls/save"] = lazy("agentls.save", "on_request"),
     ["agentls/runEvent"] = lazy("agentls.run", "on_event"),
     ["workspace/applyEdit"] = lazy("agentls.edit", "on_request"),
     ["window/logMessage"] = lazy("agentls.log", "on_message"),

@@ -71,7 +71,7 @@ return {
       local editor = world:edit_prompt()
       editor:type([[:Agentls ask CALL echo {"text": "]] .. ("long "):rep(40) .. [[end"}<CR>itext]])
       editor:wait_note("a question waits for you")
-      equal(editor:lua([[return vim.api.nvim_get_mode().mode]]), "i")
+      equal(editor:lua([[return vim.api.nvim_get_mode().mode:sub(1, 1)]]), "i") -- "ic" with a popup
       editor:type("2<CR>y")
       editor:wait("the text", [[return vim.fn.getline(2) == "y"]])
       equal(#world:received("tools/call"), 0, "calls")

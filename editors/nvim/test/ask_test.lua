@@ -38,7 +38,7 @@ return {
       check(not before:find("unsaved line", 1, true), "lines were sent without a range")
       editor:type(":2Agentls ask SAY ranged<CR>")
       editor:wait_answer("## Agent\n\nranged$")
-      local body = vim.json.encode(world:requests()[2])
+      local body = vim.json.encode(world:requests()[2].messages)
       check(body:find("unsaved line", 1, true), "the range is not in the request")
       check(not body:find("the first line", 1, true), "more than the range is in the request")
     end,

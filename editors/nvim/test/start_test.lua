@@ -12,7 +12,7 @@ return {
           return vim.startswith(name, "agentls")
         end):totable()]]), {})
       equal(editor:lua([[return vim.fn.getcompletion("Agentls s", "cmdline")]]), { "send" })
-      equal(editor:lua([[return vim.fn.getcompletion("'<,'>Agentls ", "cmdline")]]), { "ask", "cancel", "log", "send" })
+      equal(editor:lua([[return vim.fn.getcompletion("'<,'>Agentls ", "cmdline")]]), { "ask", "cancel", "log", "send", "undo" })
     end,
   },
   {

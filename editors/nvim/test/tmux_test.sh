@@ -120,6 +120,12 @@ keys ':Agentls cancel'; key Enter
 wait_for cancelled 'SLOW +cancelled'
 keys ':Agentls ask SAY in a window'; key Enter
 wait_for ask '^in a window'
+keys ':Agentls ask CALL edit_file {"path": "world.txt", "edits": [{"old": "only", "new": "first"}]}'; key Enter
+wait_for edit-question '│-the only line' '│\+the first line' 'Change world\.txt \(\+1 −1 lines\)\?' '2: Allow once'
+keys '2'; key Enter
+wait_for edit-answer '^Tool said: Edited world\.txt: \+1 −1 lines'
+keys ':Agentls undo'; key Enter
+wait_for undo 'agentls: restored world\.txt'
 quit quit
 
 # What a user of a stock client has.

@@ -67,6 +67,7 @@ function M.on_init(client)
     local group = vim.api.nvim_create_augroup("agentls.client", {})
     vim.api.nvim_create_autocmd("LspAttach", { group = group, callback = on_attach })
   end
+  require("agentls.attach").watch(client)
   require("agentls.diagnostics").watch(M.notify_server)
   local waiters = waiting[client.id] or {}
   waiting[client.id] = nil

@@ -27,6 +27,10 @@ function commands.cancel()
   require("agentls").cancel()
 end
 
+function commands.undo(_, rest)
+  require("agentls.undo").undo(rest ~= "" and rest or nil)
+end
+
 function commands.log()
   require("agentls").log()
 end

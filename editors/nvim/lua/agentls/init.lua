@@ -23,6 +23,12 @@ function M.cancel()
   require("agentls.run").cancel()
 end
 
+---Takes back what a run changed in files.
+---@param id? string a run's; without it the one that ended last in this editor
+function M.undo(id)
+  require("agentls.undo").undo(id)
+end
+
 ---Shows what the server logged.
 function M.log()
   require("agentls.log").open()

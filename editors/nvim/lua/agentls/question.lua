@@ -39,6 +39,10 @@ end
 ---@param params agentls.ApproveParams
 ---@return string[]
 local function details(params)
+  local preview = M.known(params.preview)
+  if preview then
+    return vim.split(vim.trim(preview.diff), "\n", { plain = true })
+  end
   local lines = {}
   local function add(name, value)
     value = type(value) == "string" and value or vim.json.encode(value)
@@ -76,6 +80,10 @@ function M.title(params)
   elseif params.kind == "trust" then
     return ("Trust %s?"):format(text), false
   end
+  local preview = M.known(params.preview)
+  if preview then
+    return ("Change %s (+%d −%d lines)?"):format(plain(preview.path), preview.added, preview.removed), false
+  end
   local arguments = M.known(params.arguments)
   if arguments and not vim.deep_equal(arguments, {}) then
     text = text .. " " .. vim.json.encode(arguments)
@@ -102,6 +110,9 @@ function M.show_details(params, whole)
   vim.bo[buf].bufhidden = "wipe"
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].modifiable = false
+  if M.known(params.preview) then
+    vim.bo[buf].syntax = "diff"
+  end
   local width = math.max(vim.o.columns - 4, 20)
   local rows = 0
   for _, line in ipairs(lines) do

@@ -25,6 +25,7 @@ local M = {}
 
 local runs = {} ---@type agentls.Run[] the newest last
 local count = 0
+local last ---@type agentls.Run? the one that ended last
 
 ---@return string a new id of 32 hexadecimal digits
 function M.new_id()
@@ -41,6 +42,7 @@ local function finish(run, status, result, note)
     if known == run then
       table.remove(runs, i)
       run.status, run.note = status, note or ""
+      last = run.id and run or last
       require("agentls.approve").drop(function(question)
         return run.id ~= nil and question.params.runId == run.id
       end)
@@ -218,6 +220,11 @@ function M.cancel()
   if #clients == 0 then
     client.notify("nothing is running", vim.log.levels.INFO)
   end
+end
+
+---@return agentls.Run?
+function M.last()
+  return last
 end
 
 ---@return agentls.Run[] what runs now, the newest last

@@ -47,6 +47,7 @@
 ---@field definitionChanged? boolean
 ---@field covers? string what "session" and "always" allow from then on; empty: they count as "once"
 ---@field decisions? ("deny"|"once"|"session"|"always")[] those that make sense
+---@field preview? {path: string, added: integer, removed: integer, diff: string} what the call would change
 
 ---@class agentls.ElicitParams
 ---@field id string
@@ -56,6 +57,11 @@
 ---@field server? string
 ---@field message string
 ---@field requestedSchema {properties: table<string, {enum?: string[], default?: string, writeOnly?: boolean}>} one property
+
+---@class agentls.UndoResult
+---@field restored string[] URIs
+---@field refused {uri: string, reason: string}[]
+---@field untracked string[] tools
 
 ---@class (exact) agentls.ApproveResult
 ---@field decision "once"|"session"|"always"|"deny"
