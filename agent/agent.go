@@ -93,6 +93,7 @@ type Agent struct {
 
 	sessions sessions
 	locks    fileLocks
+	gauges   gauges
 	calls    calls
 }
 

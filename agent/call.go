@@ -129,7 +129,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending, asked bool) call
 // env is what a call of the run finds around it.
 func (r *run) env() env {
 	return env{
-		folders: r.folders, host: r.t.Host, ignored: r.a.ignored, limit: r.t.Limits.ToolResultBytes, shelf: r.shelf(),
+		folders: r.folders, host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
 		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
 		guard: func(at place) string { return r.a.alwaysAsked(r, at.shown, &at) },
 	}
@@ -168,7 +168,7 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 // fitResult cuts a text that is too long for the model and keeps the whole,
 // but not of a part that read_result gave.
 func (r *run) fitResult(p pending, res callResult) (text, stored string) {
-	limit := r.t.Limits.ToolResultBytes
+	limit := r.toolResultBytes()
 	if len(res.text) <= limit || p.tool != nil && p.tool.server == "" && p.tool.name == readResultName {
 		return truncate(res.text, limit), res.stored
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 	"slices"
 )
 
@@ -36,7 +37,7 @@ func (a *Agent) History(folder, session string) []Message {
 }
 
 // Offered returns the names of the tools that a request would offer.
-func (a *Agent) Offered() []string { return a.toolset(true).names() }
+func (a *Agent) Offered() []string { return a.toolset(true, defaultWindow).names() }
 
 // SetTool puts a func in the place of a built-in tool, or beside them. The gate
 // is tried without the tools' own work.
@@ -55,3 +56,28 @@ func (a *Agent) Stub(names ...string) {
 		a.SetTool(name, func(_ context.Context, args json.RawMessage) (string, error) { return "ran " + string(args), nil })
 	}
 }
+
+// View is what of a history a model sees.
+type View = excerpt
+
+// Fit fits a history into budget tokens, of which fixed are taken; what is left
+// out is kept in dir.
+func (v *View) Fit(history []Message, prompt, fixed, budget int, dir string) ([]Message, error) {
+	s := newStore(dir, slog.New(slog.DiscardHandler))
+	got, size := v.fit(fit{vocabulary: o200k, shelf: s.of(sessionKey{"f", "s"}), history: history, prompt: prompt, fixed: fixed, budget: budget, usual: budget})
+	if size > budget {
+		return nil, errTooLong
+	}
+	return got, nil
+}
+
+// Tokens counts as the newest models of OpenAI do.
+func Tokens(messages ...Message) (n int) {
+	for _, m := range messages {
+		n += o200k.message(m)
+	}
+	return n
+}
+
+// DefaultWindow is what is assumed of an unknown model.
+const DefaultWindow = defaultWindow

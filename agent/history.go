@@ -44,22 +44,23 @@ func repair(history []Message) []Message {
 
 // answers gives each call its result, in the order of the calls.
 func answers(calls []ToolCall, results []Message) []Message {
-	given := make(map[string]string, len(results))
+	given := make(map[string]Message, len(results))
 	for _, m := range results {
 		if _, ok := given[m.ToolCallID]; !ok {
-			given[m.ToolCallID] = strings.ToValidUTF8(m.Text, "\uFFFD")
+			given[m.ToolCallID] = m
 		}
 	}
 	out := make([]Message, 0, len(calls))
 	for _, c := range calls {
-		text, ok := given[c.ID]
+		m, ok := given[c.ID]
+		text := validText(m.Text)
 		if !ok {
 			text = noResult
 		}
 		if strings.TrimSpace(text) == "" {
 			text = noOutput
 		}
-		out = append(out, Message{Role: ToolRole, ToolCallID: c.ID, Text: text})
+		out = append(out, Message{Role: ToolRole, ToolCallID: c.ID, Text: text, Stored: m.Stored})
 	}
 	return out
 }
@@ -87,12 +88,13 @@ func validCalls(calls []ToolCall) []ToolCall {
 	return out
 }
 
-// withoutImages returns a history whose images are lines that tell of them.
-func withoutImages(history []Message) []Message {
+// withoutImages returns a history whose images are lines that tell of them,
+// and why they are not there.
+func withoutImages(history []Message, why string) []Message {
 	out := make([]Message, len(history))
 	for i, m := range history {
 		for _, img := range m.Images {
-			m.Text += "\n" + imageLine(img.MIMEType, decodedLen(img.Data), "not shown: the provider takes no images")
+			m.Text += "\n" + imageLine(img.MIMEType, decodedLen(img.Data), why)
 		}
 		m.Images = nil
 		out[i] = m

@@ -42,6 +42,7 @@ type Message struct {
 	Images     []Image    `json:"images,omitempty"` // user messages only
 	ToolCalls  []ToolCall `json:"toolCalls,omitempty"`
 	ToolCallID string     `json:"toolCallId,omitempty"` // tool messages: the call that this answers
+	Stored     string     `json:"stored,omitempty"`     // likewise: read_result's id of the whole, where Text is cut
 }
 
 // Image is an image for the model.

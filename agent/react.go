@@ -115,7 +115,7 @@ func (e ending) said() string {
 // (github/copilot-cli#3125). It gives how the run ends, nil when it goes on.
 func (r *run) step(ctx context.Context) (*ending, error) {
 	within(ctx, settleWait, r.a.manager.Settle)
-	set := r.a.toolset(len(r.t.Folders) > 0)
+	set := r.a.toolset(len(r.t.Folders) > 0, r.budget()/3)
 	resp, err := r.complete(ctx, set)
 	if strings.TrimSpace(resp.Text) != "" {
 		r.res.Text = paragraphs(r.said, resp.Text)
@@ -172,16 +172,12 @@ func brokeOff(err error) bool {
 func (r *run) turn(ctx context.Context, set toolset) (Response, error) {
 	r.res.Steps++
 	r.emit(Event{Kind: EventStep, Step: r.res.Steps})
-	messages := append([]Message{{Role: System, Text: r.systemPrompt(set)}}, repair(r.s.messages())...)
-	if r.noImages {
-		messages = withoutImages(messages)
-	}
-	resp, err := r.ask(ctx, Request{Messages: messages, Tools: set.specs})
-	if err != nil && ctx.Err() == nil && resp.Text == "" && hasImages(messages) && refused(err) {
+	req, resp, err := r.askFitting(ctx, set)
+	if err != nil && ctx.Err() == nil && resp.Text == "" && hasImages(req.Messages) && refused(err) {
 		// Few providers say beforehand whether they take images; this one may not.
 		r.a.log.Info("asking again without images", "run", r.t.RunID, "error", redactText(r.a.secrets, err.Error()))
 		r.noImages = true
-		resp, err = r.ask(ctx, Request{Messages: withoutImages(messages), Tools: set.specs})
+		_, resp, err = r.askFitting(ctx, set)
 	}
 	return resp, err
 }
@@ -214,25 +210,12 @@ func (r *run) ask(ctx context.Context, req Request) (Response, error) {
 		sum := r.res.Usage
 		r.emit(Event{Kind: EventUsage, Usage: &sum})
 	} else if err == nil || resp.Text != "" || resp.Reasoning != "" {
-		r.spent += guessTokens(req, resp)
+		r.spent += r.tokens(req) + r.vocabulary().answer(resp) // the limit must hold where nothing is told
+	}
+	if err == nil {
+		r.learn(req, used.PromptTokens)
 	}
 	return resp, err
-}
-
-// guessTokens estimates the tokens of a call whose provider does not tell: the
-// limit must hold there too.
-func guessTokens(req Request, resp Response) int {
-	n := len(resp.Text) + len(resp.Reasoning)
-	for _, m := range req.Messages {
-		n += len(m.Text)
-		for _, c := range m.ToolCalls {
-			n += len(c.Arguments)
-		}
-	}
-	for _, t := range req.Tools {
-		n += len(t.Description) + len(t.Schema)
-	}
-	return n / 4
 }
 
 // useTools runs the calls of an answer beside each other. The history gets

@@ -56,7 +56,7 @@ func TestLongResultStaysReadable(t *testing.T) {
 			task := w.task
 			llm := agenttest.NewScript(t, script)
 			task.Session, task.Prompt, task.LLM = session, "go", llm
-			if _, err := w.agent.Run(t.Context(), task); err != nil {
+			if _, err := w.work(t.Context(), task); err != nil {
 				t.Fatal(err)
 			}
 			all := results(llm.Last())
@@ -104,7 +104,7 @@ func TestReadResultIsNotStored(t *testing.T) {
 		})
 		task := w.task
 		task.Prompt, task.LLM = "go", llm
-		if _, err := w.agent.Run(t.Context(), task); err != nil {
+		if _, err := w.work(t.Context(), task); err != nil {
 			t.Fatal(err)
 		}
 		contains(t, results(llm.Last())[1], "xxx", "[line 1 goes on for 9450 of its 10000 bytes: ask for it again with offset 550]")

@@ -122,38 +122,8 @@ func (r *run) broken(err error) {
 	note := "[the run was cancelled here]"
 	if pe, ok := errors.AsType[*ProviderError](err); ok {
 		note = "[the run failed: " + r.a.tellable(pe.Message, 200) + "]"
-		if pe.Kind == KindContext {
-			r.shrink()
-		}
 	}
 	r.s.add(Message{Role: Assistant, Text: noted(r.partial, note)})
-}
-
-// What is left of a message that was part of what did not fit, in bytes.
-const (
-	keptText   = 2000
-	keptResult = 200
-)
-
-// shrink takes out of the history what made it too long, or the session could
-// never be used again: the resources of this run's prompt, the results and
-// arguments of its calls, and most of a text that is long itself.
-func (r *run) shrink() {
-	r.s.expand(r.t.Prompt, Message{Role: User, Text: r.t.words()})
-	r.s.rewrite(func(m Message) Message {
-		m.Images = nil
-		kept := keptText
-		if m.Role == ToolRole {
-			kept = keptResult
-		}
-		m.Text = truncate(m.Text, kept)
-		for i, c := range m.ToolCalls {
-			if len(c.Arguments) > keptText {
-				m.ToolCalls[i].Arguments = "{}"
-			}
-		}
-		return m
-	})
 }
 
 // shelf is where the run's long results are kept.

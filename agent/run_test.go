@@ -8,7 +8,6 @@ import (
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
-	"agentls/mcp"
 )
 
 func TestPromptIsRefused(t *testing.T) {
@@ -27,9 +26,11 @@ func TestPromptIsRefused(t *testing.T) {
 		if h := w.agent.History(w.dir, "s"); len(h) > 0 {
 			t.Errorf("history %v", h)
 		}
-		_, llm := w.must(strings.Repeat("y", 4<<20))
-		if got := len(lastUser(llm.Last()).Text); got != 4<<20 {
-			t.Errorf("%d bytes arrived", got)
+		task, llm := w.task, agenttest.NewLLM(t)
+		llm.Of.ContextWindow = 8 << 20
+		task.Prompt, task.LLM = strings.Repeat("y", 4<<20), llm
+		if _, err := w.work(t.Context(), task); err != nil || lastUser(llm.Last()).Text != task.Prompt {
+			t.Errorf("the longest prompt: %.200v", err)
 		}
 	})
 }
@@ -78,45 +79,6 @@ func TestFailureKeepsTheHistoryValid(t *testing.T) {
 				if len(m) != 4 || m[1].Text != "first" || !strings.HasPrefix(m[2].Text, c.kept) || m[3].Text != "second" {
 					t.Errorf("messages %q", m)
 				}
-			})
-		})
-	}
-}
-
-// editor-code-assistant/eca#491: what did not fit is not sent for ever, be it a
-// resource, a result, the arguments of a call or the prompt itself.
-func TestContextOverflowDoesNotLockTheSession(t *testing.T) {
-	full := agenttest.Step{Err: &agent.ProviderError{Kind: agent.KindContext, Message: "too long"}}
-	long := strings.Repeat("long ", 2000)
-	for name, c := range map[string]struct {
-		prompt string
-		call   agent.ToolCall
-	}{
-		"resource":  {"see @fake:file://big.md", call("c", "mcp__fake__echo", `{"text":"x"}`)},
-		"result":    {"see it", call("c", "mcp__fake__echo", `{"text":"`+long[:1500]+`"}`)},
-		"arguments": {"see it", call("c", "mcp__fake__echo", `{"text":"`+long+`"}`)},
-		"prompt":    {"see it " + long, call("c", "mcp__fake__echo", `{"text":"x"}`)},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				w := newWorld(t)
-				w.servers.resources["fake"]["file://big.md"] = []mcp.Content{{Text: long}}
-				_, _, err := w.run(t.Context(), c.prompt, agenttest.Call(c.call), full)
-				if pe, ok := errors.AsType[*agent.ProviderError](err); !ok || pe.Kind != agent.KindContext {
-					t.Fatal(err)
-				}
-				_, llm := w.must("again")
-				n := 0
-				for _, m := range llm.Last().Messages[1:] {
-					n += len(m.Text)
-					for _, c := range m.ToolCalls {
-						n += len(c.Arguments)
-					}
-				}
-				if n > 3000 {
-					t.Errorf("%d bytes of history are left", n)
-				}
-				contains(t, llm.Last().Messages[1].Text, c.prompt[:6])
 			})
 		})
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"os"
-	"slices"
 	"sync"
 	"time"
 )
@@ -20,11 +19,12 @@ type sessionKey struct{ folder, id string }
 type session struct {
 	// turn holds a token while a run works on the session. Go serves senders
 	// in the order they came, so prompts do not overtake each other.
-	turn chan struct{}
-	key  sessionKey
-	log  *slog.Logger
-	disk func(*os.File) sessionOutput
-	file sessionFile // of who has the turn
+	turn    chan struct{}
+	excerpt excerpt // what of the history fits into a request; of the run that has the turn
+	key     sessionKey
+	log     *slog.Logger
+	disk    func(*os.File) sessionOutput
+	file    sessionFile // of who has the turn
 
 	mu      sync.Mutex // guards what follows, up to users
 	said    transcript
@@ -112,7 +112,7 @@ func (s *session) call(text string, calls []ToolCall) {
 }
 
 func (s *session) result(callID string, res callResult) {
-	s.change(record{Type: recordResult, Message: &Message{Role: ToolRole, ToolCallID: callID, Text: res.text, Images: res.images}})
+	s.change(record{Type: recordResult, Message: &Message{Role: ToolRole, ToolCallID: callID, Text: res.text, Images: res.images, Stored: res.stored}})
 }
 
 func (s *session) settle(note string) { s.change(record{Type: recordSettle, Text: note}) }
@@ -125,23 +125,18 @@ func (s *session) end(status, stopReason string, used Usage) {
 	s.change(record{Type: recordEnd, Turn: turn, Status: status, StopReason: stopReason, Usage: &used})
 }
 
-// rewrite changes each message of the run, its prompt included, by f.
-func (s *session) rewrite(f func(Message) Message) {
-	s.mu.Lock()
-	from := s.said.prompt
-	entries := slices.Clone(s.said.entries[from:])
-	s.mu.Unlock()
-	for i := range entries {
-		entries[i].Message = f(entries[i].valid())
-	}
-	s.change(record{Type: recordReplace, From: from, Entries: entries})
-}
-
 // messages is the history of the run that has the turn, for the model.
 func (s *session) messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.messages()
+}
+
+// prompt is where in its history the prompt of that run stands.
+func (s *session) prompt() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.prompt
 }
 
 // sessions holds the sessions of this process.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 )
@@ -70,7 +71,13 @@ func (d *Dialogue) Result(id, text string, images ...Image) {
 }
 func (d *Dialogue) Settle(note string) { d.settle(note) }
 func (d *Dialogue) Shrink() {
-	d.rewrite(func(m Message) Message { m.Text = truncate(m.Text, 100); return m })
+	from := d.prompt()
+	entries := slices.Clone(d.said.entries[from:])
+	for i := range entries {
+		entries[i].Message = entries[i].valid()
+		entries[i].Text = truncate(entries[i].Text, 100)
+	}
+	d.change(record{Type: recordReplace, From: from, Entries: entries})
 }
 func (d *Dialogue) End() { d.end(StatusCompleted, "end_turn", Usage{}) }
 

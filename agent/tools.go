@@ -77,8 +77,9 @@ type toolset struct {
 	leftN  int
 }
 
-// toolset takes what can be called now.
-func (a *Agent) toolset(files bool) toolset {
+// toolset takes what can be called now, and leaves out what servers offer over
+// room tokens.
+func (a *Agent) toolset(files bool, room int) toolset {
 	var own []*tool
 	for _, t := range a.builtins {
 		if files || t.anywhere {
@@ -99,13 +100,13 @@ func (a *Agent) toolset(files bool) toolset {
 			served = append(served, a.serverTool(t))
 		}
 	}
-	return choose(own, served)
+	return choose(own, served, room)
 }
 
-// choose names the tools and takes as many as a request may offer: our own
-// first, then one of each server in turn, so that no server crowds out
-// another.
-func choose(own, served []*tool) toolset {
+// choose names the tools and takes as many as a request may offer and as find
+// room, in tokens: our own first, whatever they need, then one of each server
+// in turn, so that no server crowds out another.
+func choose(own, served []*tool, room int) toolset {
 	nameTools(slices.Concat(own, served))
 	slices.SortFunc(served, byServer)
 	turn := make(map[*tool]int, len(served))
@@ -115,24 +116,32 @@ func choose(own, served []*tool) toolset {
 		count[t.server]++
 	}
 	slices.SortStableFunc(served, func(a, b *tool) int { return cmp.Compare(turn[a], turn[b]) })
-	all := append(own, served...)
-	set := toolset{byName: make(map[string]*tool, min(len(all), maxTools))}
-	if len(all) > maxTools {
-		for _, t := range all[maxTools:] {
+	set := toolset{byName: make(map[string]*tool, min(len(own)+len(served), maxTools))}
+	for i, t := range slices.Concat(own, served) {
+		spec := t.spec()
+		room -= spec.tokens()
+		if i >= maxTools || i >= len(own) && room < 0 {
+			room += spec.tokens() // a smaller one may find it
 			set.left = append(set.left, t.server)
+			continue
 		}
-		set.leftN = len(set.left)
-		slices.Sort(set.left)
-		set.left = slices.Compact(set.left)
-		all = all[:maxTools]
-	}
-	// The same order whatever was left out: providers cache by prefix.
-	slices.SortFunc(all[min(len(own), len(all)):], byServer)
-	for _, t := range all {
 		set.byName[t.model] = t
-		set.specs = append(set.specs, ToolSpec{Name: t.model, Description: t.description, Schema: t.schema})
+	}
+	set.leftN = len(set.left)
+	slices.Sort(set.left)
+	set.left = slices.Compact(set.left)
+	// The same order whatever was left out: providers cache by prefix.
+	slices.SortFunc(served, byServer)
+	for _, t := range slices.Concat(own, served) {
+		if set.byName[t.model] == t {
+			set.specs = append(set.specs, t.spec())
+		}
 	}
 	return set
+}
+
+func (t *tool) spec() ToolSpec {
+	return ToolSpec{Name: t.model, Description: t.description, Schema: t.schema}
 }
 
 func byServer(a, b *tool) int {

@@ -145,7 +145,7 @@ func (t *transcript) settle(note string) {
 	}
 	if len(images) > 0 {
 		t.entries = append(t.entries, entry{Message: Message{
-			Role: User, Text: "[agentls: the images of the tool results above, in order]", Images: images[:min(len(images), maxImages)],
+			Role: User, Text: imagesNote + ", in order]", Images: images[:min(len(images), maxImages)],
 		}, At: at})
 	}
 }

@@ -38,6 +38,7 @@ type world struct {
 	secrets *mcp.Secrets
 	task    agent.Task // what run adds a prompt to
 	environ []string   // the process's, for restart
+	window  int        // of run's model; 0: unknown
 	told    agenttest.Evidence
 	log     *lockedBuffer
 	acts    atomic.Int32 // calls that reached a tool of acting
@@ -97,6 +98,7 @@ func (w *world) checkAudit() {
 // run works on a prompt with a model that follows steps.
 func (w *world) run(ctx context.Context, prompt string, steps ...agenttest.Step) (agent.Result, *agenttest.LLM, error) {
 	llm := agenttest.NewLLM(w.t, steps...)
+	llm.Of.ContextWindow = w.window
 	t := w.task
 	t.Prompt, t.LLM = prompt, llm
 	res, err := w.work(ctx, t)

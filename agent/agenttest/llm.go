@@ -38,6 +38,9 @@ type Script func(n int, req agent.Request) Step
 // LLM is a language model that follows a script. It fails the test when a
 // request is one that a provider would refuse.
 type LLM struct {
+	// Of is what it says of itself; set before it is used.
+	Of agent.Model
+
 	t      testing.TB
 	script Script
 
@@ -61,6 +64,9 @@ func NewLLM(t testing.TB, steps ...Step) *LLM {
 func NewScript(t testing.TB, script Script) *LLM {
 	return &LLM{t: t, script: script, came: make(chan struct{})}
 }
+
+// Model implements [agent.Described].
+func (l *LLM) Model() agent.Model { return l.Of }
 
 // Complete implements [agent.LLM].
 func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Delta)) (agent.Response, error) {

@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A request has a budget: the model's context window without room for the
+// answer. What is over it is thinned for the request (see [excerpt]); the history
+// itself stays whole.
+const (
+	defaultWindow = 128000 // tokens, where nothing is known of the model
+	answerRoom    = 8192   // tokens, a quarter of a small window at most
+	fewestTokens  = 1000   // a budget never falls below this
+)
+
+// Model is what is known of the model behind an [LLM].
+type Model struct {
+	Provider      string // a host, or what else tells providers apart
+	Name          string
+	ContextWindow int // tokens; 0: unknown
+}
+
+// Described is an [LLM] that knows its model. What it knows may grow: a
+// provider that refuses a request often tells its window.
+type Described interface {
+	Model() Model
+}
+
+func (r *run) model() Model {
+	if d, ok := r.t.LLM.(Described); ok {
+		return d.Model()
+	}
+	return Model{}
+}
+
+func (r *run) vocabulary() *vocabulary { return vocabularyOf(r.model().Name) }
+
+// gauge is what this process learned of how a model counts.
+type gauge struct {
+	ratio float64 // the provider's tokens to one of ours; 0: unknown
+	most  int     // of ours, what may be taken where the window is not as known; 0: nothing was refused
+	since time.Time
+}
+
+// forgetAfter is when a refusal counts for less: a provider may have been
+// started anew, with a larger window.
+const forgetAfter = 10 * time.Minute
+
+// gauges are the gauges by provider and model.
+type gauges struct {
+	mu  sync.Mutex
+	all map[Model]gauge
+}
+
+func (g *gauges) of(m Model) gauge {
+	m.ContextWindow = 0
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.all[m]
+}
+
+func (g *gauges) change(m Model, f func(gauge) gauge) {
+	m.ContextWindow = 0
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.all == nil {
+		g.all = map[Model]gauge{}
+	}
+	g.all[m] = f(g.all[m])
+}
+
+// took learns from an answer: a request of counted tokens of ours was told
+// tokens of the provider's, 0 where it does not tell.
+func (g gauge) took(counted, told int) gauge {
+	if told > 0 {
+		// A provider that leaves out what it has cached tells too few, and too
+		// many tokens are worse than too few.
+		now := min(max(float64(told)/float64(counted), 0.8), 4)
+		g.ratio = max(now, 0.7*g.ratio+0.3*now)
+	}
+	switch {
+	case g.most == 0:
+	case counted > g.most:
+		g.most = counted
+	case counted > g.most*3/4 && time.Since(g.since) > forgetAfter:
+		g.most, g.since = g.most*5/4, time.Now()
+	}
+	return g
+}
+
+// refused learns from a refusal of a request of counted tokens of ours.
+func (g gauge) refused(counted int) gauge {
+	g.most, g.since = max(counted*9/10, fewestTokens), time.Now()
+	return g
+}
+
+// budget is how many tokens, as we count, a request should have.
+func (r *run) budget() int {
+	n := r.window()
+	if g := r.a.gauges.of(r.model()); g.most > 0 {
+		n = min(n, g.most)
+	}
+	return n
+}
+
+// window is how many tokens, as we count, a request can have by what is known
+// of the model.
+func (r *run) window() int {
+	m := r.model()
+	window := cmp.Or(m.ContextWindow, defaultWindow)
+	n := window - min(answerRoom, window/4)
+	if g := r.a.gauges.of(m); g.ratio > 0 {
+		n = int(float64(n) / g.ratio)
+	}
+	return max(n, fewestTokens)
+}
+
+// toolResultBytes is the longest that a result may be: a quarter of the budget
+// at most, or a round of calls would not fit into a small window.
+func (r *run) toolResultBytes() int {
+	return min(r.t.Limits.ToolResultBytes, 3*r.budget()/4) // three bytes a token
+}
+
+// request puts a request together that fits into limit tokens, or at least into
+// what is known of the window: whether a provider that refused more takes it,
+// it alone can tell.
+func (r *run) request(set toolset, limit int) (Request, error) {
+	history, prompt := r.s.messages(), r.s.prompt()
+	messages := repair(history)
+	prompt = max(prompt+len(messages)-len(history), 0) // from the prompt on there is nothing to repair
+	if r.noImages {
+		messages = withoutImages(messages, "not shown: the provider takes no images")
+	}
+	system := Message{Role: System, Text: r.systemPrompt(set)}
+	f := fit{
+		vocabulary: r.vocabulary(), shelf: r.shelf(), history: messages, prompt: prompt,
+		fixed: toolsTokens(set.specs) + len(system.Text)/3, budget: limit, usual: r.budget(),
+	}
+	messages, size := r.s.excerpt.fit(f)
+	if size > r.window() {
+		return Request{}, &ProviderError{Kind: KindContext, Message: r.tooMuch(f, len(set.specs)), Err: errTooLong}
+	}
+	return Request{Messages: append([]Message{system}, messages...), Tools: set.specs}, nil
+}
+
+// errTooLong is why a request that cannot be thinned further is not sent.
+var errTooLong = errors.New("the request does not fit into the context window")
+
+// tooMuch tells what is too long, and what to do.
+func (r *run) tooMuch(f fit, tools int) string {
+	prompt := 0
+	for _, m := range f.history[f.prompt:] { // with what was added to it
+		if m.Role == User {
+			prompt += f.vocabulary.message(m)
+		}
+	}
+	what := "mention less, or let the agent read the parts that it needs"
+	if prompt < f.fixed {
+		what = "disable MCP servers that are not needed, or use a model with a larger window"
+	}
+	name := "the model"
+	if m := r.model(); m.Name != "" {
+		name = fmt.Sprintf("the model %q", m.Name)
+	}
+	return fmt.Sprintf("The prompt with what it mentions has about %d tokens, and the instructions and %d tools have %d: %s takes %d in a request. %s (contextWindow in the provider's settings says how much the model takes).",
+		prompt, tools, f.fixed, name, r.window(), strings.ToUpper(what[:1])+what[1:])
+}
+
+// askFitting asks with a request that fits. A provider that refuses it for its
+// length all the same is asked once more, with much less
+// (editor-code-assistant/eca#391: never for ever).
+func (r *run) askFitting(ctx context.Context, set toolset) (req Request, resp Response, err error) {
+	before := r.model()
+	if req, err = r.request(set, r.budget()); err != nil {
+		return req, resp, err
+	}
+	resp, err = r.ask(ctx, req)
+	if !tooLong(err) || ctx.Err() != nil || resp.Text != "" {
+		return req, resp, err
+	}
+	size := r.tokens(req)
+	r.learnRefusal(before, size)
+	less, e := r.request(set, min(size*6/10, r.budget()))
+	if e != nil || r.tokens(less) > size*9/10 {
+		return req, resp, err // what the provider says is the best reason
+	}
+	r.a.log.Info("asking again with less", "run", r.t.RunID, "tokens", size, "now", r.tokens(less))
+	if resp, err = r.ask(ctx, less); tooLong(err) {
+		r.learnRefusal(r.model(), r.tokens(less))
+	}
+	return less, resp, err
+}
+
+// tooLong reports whether a provider refused a request for its length.
+func tooLong(err error) bool {
+	pe, ok := errors.AsType[*ProviderError](err)
+	return ok && pe.Kind == KindContext
+}
+
+// learn compares our count of a request with the provider's. A small one is
+// not worth the counting.
+func (r *run) learn(req Request, told int) {
+	n := 0
+	for _, m := range req.Messages {
+		n += m.atMost()
+	}
+	if n < r.budget()/2 {
+		return
+	}
+	counted := r.tokens(req)
+	r.a.gauges.change(r.model(), func(g gauge) gauge { return g.took(counted, told) })
+}
+
+// learnRefusal notes that a request of size tokens was too long, unless the
+// provider told its window with that.
+func (r *run) learnRefusal(before Model, size int) {
+	if r.model().ContextWindow != before.ContextWindow {
+		return
+	}
+	r.a.gauges.change(before, func(g gauge) gauge { return g.refused(size) })
+}
+
+// tokens returns what a request has, as we count.
+func (r *run) tokens(req Request) int {
+	n := toolsTokens(req.Tools)
+	for _, t := range r.s.excerpt.sent.of(r.vocabulary(), req.Messages) {
+		n += t
+	}
+	return n
+}
