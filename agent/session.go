@@ -4,13 +4,23 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // maxSessions is how many sessions are kept in memory; beyond it the one that
 // was idle longest is forgotten.
 const maxSessions = 256
+
+// ValidID reports whether a text can name a session or a run: 1 to 128
+// printable characters.
+func ValidID(id string) bool {
+	n := utf8.RuneCountInString(id)
+	return n > 0 && n <= 128 && utf8.ValidString(id) && !strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) })
+}
 
 // sessionKey names a session: the same id in another folder is another one.
 type sessionKey struct{ folder, id string }

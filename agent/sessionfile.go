@@ -198,7 +198,7 @@ func (s *session) forget() {
 func statSession(path string) (fs.FileInfo, error) {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+	case isMissing(err):
 		return nil, nil
 	case err != nil:
 		return nil, err
@@ -206,6 +206,12 @@ func statSession(path string) (fs.FileInfo, error) {
 		return nil, fmt.Errorf("%s is no regular file; move it away", path)
 	}
 	return info, nil
+}
+
+// isMissing reports whether there is nothing at a path, be it because what
+// should be its folder is none.
+func isMissing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // openFile opens the file for the run's records, behind what is whole in it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -108,6 +107,7 @@ func (a *Agent) ForkSession(ctx context.Context, folders []string, id string) (s
 	}
 	t.interrupt()
 	to := sessionKey{key.folder, randomID()}
+	a.results.of(key).copyTo(a.results.of(to))
 	whole := t.whole()
 	whole.At = time.Now().UTC().Round(0)
 	if path := a.sessions.path(to); path != "" {
@@ -133,9 +133,12 @@ func (a *Agent) ForkSession(ctx context.Context, folders []string, id string) (s
 // in it are gone, its id goes on.
 func (a *Agent) ClearSession(folders []string, id string) error {
 	return a.sessions.alone(folders, id, func(one *session) error {
+		if err := a.results.of(one.key).remove(); err != nil {
+			return err
+		}
 		info, err := glanceSession(one.file.path)
 		switch {
-		case one.file.path == "" || errors.Is(err, fs.ErrNotExist):
+		case one.file.path == "" || isMissing(err):
 			one.forget()
 			return nil
 		case err != nil:
@@ -153,9 +156,12 @@ func (a *Agent) ClearSession(folders []string, id string) error {
 // DeleteSession removes a session with all that is kept of it.
 func (a *Agent) DeleteSession(folders []string, id string) error {
 	return a.sessions.alone(folders, id, func(one *session) error {
+		if err := a.results.of(one.key).remove(); err != nil {
+			return err
+		}
 		f := &one.file
 		if f.path != "" {
-			if err := os.Remove(f.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err := os.Remove(f.path); err != nil && !isMissing(err) {
 				return err
 			}
 			if err := f.lock.remove(); err != nil {

@@ -5,9 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,7 +45,7 @@ func (a *Agent) Sessions(ctx context.Context, folders []string) ([]SessionInfo, 
 			continue
 		}
 		files, err := os.ReadDir(dir)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err != nil && !isMissing(err) {
 			return list, err
 		}
 		for _, f := range files {

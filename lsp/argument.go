@@ -8,8 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
 
@@ -130,8 +128,7 @@ func label(command, field string, value *string) error {
 	if value == nil {
 		return nil
 	}
-	n := utf8.RuneCountInString(*value)
-	if n < 1 || n > 128 || !utf8.ValidString(*value) || strings.ContainsFunc(*value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+	if !agent.ValidID(*value) {
 		return badf("%s: %s must be 1 to 128 printable characters", command, field)
 	}
 	return nil

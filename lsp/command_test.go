@@ -88,6 +88,14 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.steer", obj{"runId": 1, "text": "x"}, "runId must be a string"},
 		{"agentls.steer", obj{"runId": "r", "text": strings.Repeat("é", promptMax+1)}, "the most is 1000000"},
 
+		{"agentls.session.list", obj{"x": 1}, `unknown field "x"`},
+		{"agentls.session.show", nil, "session is missing"},
+		{"agentls.session.show", obj{"session": 1}, "session must be a string"},
+		{"agentls.session.fork", "a\nb", "1 to 128 printable characters"},
+		{"agentls.session.clear", obj{}, "session is missing"},
+		{"agentls.session.delete", strings.Repeat("x", 129), "1 to 128 printable characters"},
+		{"agentls.session.delete", "nosuch", `there is no session "nosuch" in this folder`},
+
 		{"agentls.mcp.servers", obj{"server": "x"}, `unknown field "server"`},
 		{"agentls.mcp.resources", nil, "server is missing"},
 		{"agentls.mcp.resources", "workspaec", "did you mean workspace"},
@@ -140,7 +148,8 @@ func TestTolerantArguments(t *testing.T) {
 
 func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
-		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo", "agentls.mcp.servers", "agentls.mcp.resources",
+		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo",
+		"agentls.session.list", "agentls.session.show", "agentls.session.fork", "agentls.session.clear", "agentls.session.delete", "agentls.mcp.servers", "agentls.mcp.resources",
 		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {

@@ -20,12 +20,13 @@ import (
 )
 
 func askCommand(p program) *cobra.Command {
-	var mode string
+	var mode, session string
 	cmd := &cobra.Command{
 		Use:   "ask PROMPT…",
 		Short: "Run one prompt without an editor",
 		Long: `ask works on one prompt in the current folder and prints the answer as it comes.
 A prompt of "-" is read from standard input. @server:uri mentions are expanded.
+Runs of one --session go on from each other, also from those of an editor there.
 Calls that need a person are asked for on the terminal; without one they are denied.
 
 It exits with 0 when the run is completed, 1 when it failed or was stopped by a
@@ -40,6 +41,9 @@ limit, 130 when it was cancelled.`,
 			if mode != string(agent.ModeReAct) {
 				return fmt.Errorf("the mode %q is not in this version; use react", mode)
 			}
+			if cmd.Flags().Changed("session") && !agent.ValidID(session) {
+				return errors.New("a session is 1 to 128 printable characters")
+			}
 			prompt := strings.Join(args, " ")
 			if prompt == "-" {
 				text, err := io.ReadAll(p.stdin)
@@ -48,14 +52,17 @@ limit, 130 when it was cancelled.`,
 				}
 				prompt = string(text)
 			}
-			return ask(cmd.Context(), p, prompt)
+			return ask(cmd.Context(), p, session, prompt)
 		},
 	}
 	cmd.Flags().StringVar(&mode, "mode", string(agent.ModeReAct), "how to work")
+	cmd.Flags().StringVar(&session, "session", "", "go on with a session of this folder, or begin it (default: a new one)")
 	return cmd
 }
 
-func ask(ctx context.Context, p program, prompt string) error {
+// ask runs one prompt. Without a session it begins one, and says its name to
+// a person: in a script that would be noise, and a script can choose one.
+func ask(ctx context.Context, p program, session, prompt string) error {
 	folder, err := workingFolder()
 	if err != nil {
 		return err
@@ -73,8 +80,14 @@ func ask(ctx context.Context, p program, prompt string) error {
 	llm, err := parts.newLLM(cfg.Provider)
 	if err == nil {
 		id := strings.ToLower(rand.Text())
+		if session == "" {
+			session = id
+			if isTerminal(p.stderr) {
+				defer fmt.Fprintln(p.stderr, "agentls: session "+session+" (go on with: agentls ask --session "+session+" …)")
+			}
+		}
 		result, err = parts.agent.Run(ctx, agent.Task{
-			RunID: id, Session: id, Folder: folder, Folders: []string{folder}, Prompt: prompt,
+			RunID: id, Session: session, Folder: folder, Folders: []string{folder}, Prompt: prompt,
 			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host,
 		})
 	}

@@ -112,6 +112,8 @@ func provide(w http.ResponseWriter, r *http.Request) {
 		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\".env\"}"}}]}`, "tool_calls")
 	case last.Role == "user" && called(last.Content) != nil:
 		stream(w, fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":%s}]}`, called(last.Content)), "tool_calls")
+	case strings.Contains(text, "how many") && len(body.Messages) > 2:
+		stream(w, fmt.Sprintf(`{"content":"I know %d messages"}`, len(body.Messages)-1), "stop")
 	case last.Role == "tool":
 		stream(w, fmt.Sprintf(`{"content":%q}`, "the tool said: "+text), "stop")
 	default:
