@@ -55,13 +55,14 @@ func (r *run) react(ctx context.Context) error {
 // added meanwhile.
 func (r *run) begin(ctx context.Context) {
 	e := r.expand(ctx, r.t.Prompt)
-	if more := paragraphs(r.steered(false)...); more != "" {
+	texts := r.steered(false)
+	if more := paragraphs(texts...); more != "" {
 		r.t.Prompt = paragraphs(r.t.Prompt, more)
 		of := r.expand(ctx, more)
 		e = expansion{append(e.blocks, of.blocks...), append(e.images, of.images...)}
 	}
 	text := e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars)
-	r.s.expand(r.t.Prompt, user([]string{text}, e.images))
+	r.s.expand(r.t.Prompt, len(texts), user([]string{text}, e.images))
 }
 
 // limit tells when no model call is left; nil: there is one.
@@ -78,15 +79,15 @@ func (r *run) limit() *ending {
 // goesOn lets a run that came to its end go on with what a person added
 // meanwhile.
 func (r *run) goesOn(ctx context.Context, e ending) bool {
-	parts, images := r.added(ctx, true)
-	if len(parts) == 0 {
+	texts := r.steered(true)
+	if len(texts) == 0 {
 		return false
 	}
 	if e.reason != "loop" { // there the results stand last
 		r.s.add(Message{Role: Assistant, Text: e.said()})
 		r.said = r.res.Text
 	}
-	r.s.add(user(parts, images))
+	r.give(ctx, texts)
 	return true
 }
 
@@ -245,9 +246,7 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending
 	case stop:
 		return &ending{reason: "loop", why: "the model repeated the same calls without a new result", advice: "say what it should do differently, or " + goOn}, nil
 	}
-	if parts, images := r.added(ctx, false); len(parts) > 0 {
-		r.s.add(user(parts, images))
-	}
+	r.give(ctx, r.steered(false))
 	return nil, nil
 }
 

@@ -111,8 +111,9 @@ func (r *run) work(ctx context.Context) (err error) {
 		if err != nil {
 			r.broken(err)
 		}
-		r.unread()
+		r.t.Steer.Close()
 	}()
+	r.t.Steer.keep(r.s.steer)
 	return r.react(ctx)
 }
 

@@ -96,22 +96,28 @@ func (s *session) ask(runID, title, typed, words string) {
 }
 
 // expand puts the expanded message in the place of the run's prompt, and what
-// is typed by now.
-func (s *session) expand(typed string, m Message) {
-	s.change(record{Type: recordPrompt, Text: typed, Message: &m})
+// is typed by now: so many steers are part of it.
+func (s *session) expand(typed string, steers int, m Message) {
+	s.change(record{Type: recordPrompt, Text: typed, Steers: steers, Message: &m})
 }
+
+// steer takes what a person adds, until a message has it. Never blocks.
+func (s *session) steer(text string) { s.change(record{Type: recordSteer, Text: text}) }
 
 // step begins an answer of the model, of which stream gives the pieces.
 func (s *session) step()              { s.change(record{Type: recordStep}) }
 func (s *session) stream(text string) { s.change(record{Type: recordText, Text: text}) }
 
 // add appends messages, an answer with calls never: that comes by call.
-func (s *session) add(messages ...Message) {
+func (s *session) add(messages ...Message) { s.join(0, messages) }
+
+// join is add for messages that have so many of what a person added.
+func (s *session) join(steers int, messages []Message) {
 	entries := make([]entry, len(messages))
 	for i, m := range messages {
 		entries[i].Message = m
 	}
-	s.change(record{Type: recordAdd, Entries: entries})
+	s.change(record{Type: recordAdd, Steers: steers, Entries: entries})
 }
 
 // call takes an answer that asks for calls, before they run. It is part of the

@@ -60,7 +60,7 @@ func (a *Agent) Begin(folder, id string) (*Dialogue, error) {
 
 func (d *Dialogue) Ask(typed, expanded string) {
 	d.ask("r", "title", typed, typed)
-	d.expand(typed, Message{Role: User, Text: expanded})
+	d.expand(typed, 0, Message{Role: User, Text: expanded})
 }
 func (d *Dialogue) Step()                               { d.step() }
 func (d *Dialogue) Stream(text string)                  { d.stream(text) }
@@ -69,7 +69,9 @@ func (d *Dialogue) Call(text string, calls ...ToolCall) { d.call(text, calls) }
 func (d *Dialogue) Result(id, text string, images ...Image) {
 	d.result(id, callResult{text: text, images: images})
 }
-func (d *Dialogue) Settle(note string) { d.settle(note) }
+func (d *Dialogue) Steer(text string)             { d.steer(text) }
+func (d *Dialogue) Join(steers int, m ...Message) { d.join(steers, m) }
+func (d *Dialogue) Settle(note string)            { d.settle(note) }
 func (d *Dialogue) Shrink() {
 	from := d.prompt()
 	entries := slices.Clone(d.said.entries[from:])
@@ -104,7 +106,7 @@ func (a *Agent) StateOnDisk(folder, id string) (string, error) {
 }
 
 func stateOf(t transcript) string {
-	text := fmt.Sprintf("%d %v %q %d %q", t.turns, t.running, t.partial, t.prompt, t.title)
+	text := fmt.Sprintf("%d %v %q %d %q %q", t.turns, t.running, t.partial, t.prompt, t.title, t.added)
 	if t.round != nil {
 		text += fmt.Sprintf(" round %s %s", marshal(t.round.answer), marshal(t.round.results))
 	}

@@ -64,7 +64,8 @@ func rich(d *agent.Dialogue) {
 	d.Result("b", "second")
 	d.Result("a", "first", agent.Image{MIMEType: "image/png", Data: "AAAA"})
 	d.Settle("[a note]")
-	d.Add(agent.Message{Role: agent.User, Text: "steered"})
+	d.Steer("steered")
+	d.Join(1, agent.Message{Role: agent.User, Text: "steered"})
 	d.Step()
 	d.Stream("lost attempt")
 	d.Step()
@@ -94,7 +95,12 @@ func TestSessionReloadsAsItWas(t *testing.T) {
 		d.Ask(word(), word())
 		open := false
 		for range rnd.IntN(40) {
-			switch n := rnd.IntN(10); {
+			switch n := rnd.IntN(12); {
+			case n == 10:
+				d.Steer(word())
+			case n == 11:
+				d.Join(rnd.IntN(4), agent.Message{Role: agent.User, Text: word()})
+				open = false
 			case n == 0:
 				d.End()
 				d.Ask(word(), word())
@@ -185,6 +191,32 @@ func TestSessionCutAtEveryByte(t *testing.T) {
 	if tail[1].Text != "it ran" || tail[2].Text != "The call was interrupted. Whether it had an effect is unknown." || tail[3].Text != "[the run was interrupted here]" || tail[4].Text != "go on" {
 		t.Errorf("after a crash in a call: %q", tail)
 	}
+	finish(t, d)
+}
+
+// What a person added to a run is kept when the process ends before the model
+// has it, once.
+func TestAddedTextOutlivesTheProcess(t *testing.T) {
+	dir := t.TempDir()
+	d := begin(t, keeper(dir), "s")
+	d.Ask("do it", "do it")
+	d.Steer("one")
+	d.Step()
+	d.Stream("I a")
+	d.Steer("two")
+	d.Join(1, agent.Message{Role: agent.User, Text: "one, expanded"})
+	d.Stream("m at")
+	d.Steer("three")
+	finish(t, d) // without its end, as killed
+	d = begin(t, keeper(dir), "s")
+	d.Ask("go on", "go on")
+	var texts []string
+	for _, m := range d.Messages() {
+		texts = append(texts, m.Text)
+	}
+	equal(t, "history", texts, []string{
+		"do it", "one, expanded", "m at\n\n[the run was interrupted here]", "two\n\nthree", "[the run ended before this was read]", "go on",
+	})
 	finish(t, d)
 }
 

@@ -21,7 +21,8 @@ var (
 // nothing. Safe for concurrent use.
 type Steer struct {
 	mu     sync.Mutex
-	texts  []string // for the model's next turn, in order
+	texts  []string     // for the model's next turn, in order
+	kept   func(string) // takes down what is added; nil: the run has not begun
 	closed bool
 }
 
@@ -44,7 +45,24 @@ func (s *Steer) Add(text string) error {
 		return ErrSteerFull
 	}
 	s.texts = append(s.texts, text)
+	if s.kept != nil {
+		s.kept(text)
+	}
 	return nil
+}
+
+// keep lets f take down what was added and what will be, in order, until
+// Close. f must not block.
+func (s *Steer) keep(f func(text string)) {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.texts {
+		f(t)
+	}
+	s.kept = f
 }
 
 // Close lets it take nothing more, and gives what no turn of the model got, in
@@ -90,22 +108,19 @@ func (r *run) steered(last bool) []string {
 	return texts
 }
 
-// added is what a person added, as parts of a user message: its mentions are
-// read.
-func (r *run) added(ctx context.Context, last bool) (parts []string, images []Image) {
-	for _, t := range r.steered(last) {
+// give adds to the history what a person added: its mentions are read.
+func (r *run) give(ctx context.Context, texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	var parts []string
+	var images []Image
+	for _, t := range texts {
 		e := r.expand(ctx, t)
 		parts = append(parts, e.content(t, nil, r.t.Limits.MentionChars))
 		images = append(images, e.images...)
 	}
-	return parts, images
-}
-
-// unread keeps in the history what came too late for the model.
-func (r *run) unread() {
-	if left := r.t.Steer.Close(); len(left) > 0 {
-		r.s.add(user(left, nil), Message{Role: Assistant, Text: "[the run ended before this was read]"})
-	}
+	r.s.join(len(texts), []Message{user(parts, images)})
 }
 
 // user makes a user message of parts; images that are too many are told of.

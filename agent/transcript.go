@@ -7,8 +7,11 @@ import (
 	"time"
 )
 
-// interruptedNote ends what a run had said when its process ended.
-const interruptedNote = "[the run was interrupted here]"
+// What agentls says in a history of how a run ended.
+const (
+	interruptedNote = "[the run was interrupted here]"       // below what it had said when its process ended
+	unreadNote      = "[the run ended before this was read]" // below what a person added
+)
 
 // recordType says what a record changes.
 type recordType string
@@ -22,6 +25,7 @@ const (
 	recordCalls   recordType = "calls"   // Message asks for calls, which come now
 	recordResult  recordType = "result"  // Message answers one of them; the last one for a call counts
 	recordSettle  recordType = "settle"  // all results are there; Text, if any, is a note below the last
+	recordSteer   recordType = "steer"   // Text is what a person adds; a prompt or add that follows has it
 	recordAdd     recordType = "add"     // Entries follow what is there
 	recordReplace recordType = "replace" // Entries take the place of all from From on
 	recordEnd     recordType = "end"     // the run ended: Turn, Status, StopReason, Usage
@@ -36,6 +40,7 @@ type record struct {
 	Title      string     `json:"title,omitempty"`
 	RunID      string     `json:"runId,omitempty"`
 	From       int        `json:"from,omitempty"`
+	Steers     int        `json:"steers,omitempty"` // how many that were added the message has
 	Status     string     `json:"status,omitempty"`
 	StopReason string     `json:"stopReason,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`
@@ -55,12 +60,13 @@ type entry struct {
 // transcript is what a session's records come to.
 type transcript struct {
 	entries []entry
-	round   *round  // calls whose results are not all there
-	partial []byte  // of the answer that is streaming
-	prompt  int     // the entry of the run's prompt
-	turns   int     // runs so far
-	running bool    // the last one has not ended
-	last    *record // the last end
+	round   *round   // calls whose results are not all there
+	partial []byte   // of the answer that is streaming
+	added   []string // by a person, and in no message yet
+	prompt  int      // the entry of the run's prompt
+	turns   int      // runs so far
+	running bool     // the last one has not ended
+	last    *record  // the last end
 	begun   time.Time
 	title   string // of the first prompt
 }
@@ -85,6 +91,11 @@ func (t *transcript) apply(r record) {
 	case recordPrompt:
 		if r.Message != nil && t.running && t.prompt < len(t.entries) {
 			t.entries[t.prompt].Message, t.entries[t.prompt].Asked = *r.Message, r.Text
+			t.added = t.added[min(max(r.Steers, 0), len(t.added)):]
+		}
+	case recordSteer:
+		if t.running {
+			t.added = append(t.added, r.Text)
 		}
 	case recordStep:
 		t.partial = nil
@@ -105,11 +116,15 @@ func (t *transcript) apply(r record) {
 		t.settle("")
 		t.partial = nil
 		t.entries = append(t.entries, r.Entries...)
+		t.added = t.added[min(max(r.Steers, 0), len(t.added)):]
 	case recordReplace:
 		if r.From >= 0 && r.From <= len(t.entries) {
 			t.round, t.partial = nil, nil
 			t.entries = append(t.entries[:r.From:r.From], r.Entries...)
 			t.turns, t.title = max(t.turns, r.Turn), cmp.Or(t.title, r.Title)
+			if r.Turn > 0 { // it is the whole, in which they have their place
+				t.added = nil
+			}
 		}
 	case recordEnd:
 		t.interrupt()
@@ -150,18 +165,22 @@ func (t *transcript) settle(note string) {
 	}
 }
 
-// interrupt ends a run that did not come to its end: what was received is
-// kept, and the roles go on alternating.
+// interrupt ends a run, also one that did not come to its end: what was
+// received is kept, and what a person added too late, and the roles go on
+// alternating.
 func (t *transcript) interrupt() {
 	t.settle("")
 	text := string(t.partial)
 	t.partial = nil
 	open := t.running && len(t.entries) > 0 && t.entries[len(t.entries)-1].Role != Assistant
 	t.running = false
-	if strings.TrimSpace(text) == "" && !open {
-		return
+	if strings.TrimSpace(text) != "" || open {
+		t.entries = append(t.entries, entry{Message: Message{Role: Assistant, Text: noted(text, interruptedNote)}, At: t.begun})
 	}
-	t.entries = append(t.entries, entry{Message: Message{Role: Assistant, Text: noted(text, interruptedNote)}, At: t.begun})
+	if len(t.added) > 0 {
+		t.entries = append(t.entries, entry{Message: user(t.added, nil), At: t.begun}, entry{Message: Message{Role: Assistant, Text: unreadNote}, At: t.begun})
+		t.added = nil
+	}
 }
 
 // noted is a text, which may be empty, with a note below it.
