@@ -54,7 +54,7 @@ func webFetch(ctx context.Context, e env, args json.RawMessage) (output, error) 
 	if err != nil {
 		return output{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, fetchTimeout, fmt.Errorf("it took longer than %d s", int(fetchTimeout.Seconds())))
+	ctx, cancel := context.WithTimeoutCause(ctx, e.web.most, fmt.Errorf("it took longer than %g s", e.web.most.Seconds()))
 	defer cancel()
 	p, err := e.web.get(ctx, at)
 	if ctx.Err() != nil {

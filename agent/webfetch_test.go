@@ -424,6 +424,28 @@ func TestCancelOfWebFetch(t *testing.T) {
 	}
 }
 
+// A server that sends a byte now and then does not hold a call for ever.
+func TestWebFetchOfASlowServer(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		for r.Context().Err() == nil {
+			fmt.Fprint(w, "a")
+			w.(http.Flusher).Flush()
+			time.Sleep(10 * time.Millisecond)
+		}
+	}))
+	defer server.Close()
+	f := testFetcher(loopbackToo)
+	f.most = 200 * time.Millisecond
+	began := time.Now()
+	if _, err := fetchWith(t.Context(), t, f, server.URL); err == nil || err.Error() != "it took longer than 0.2 s" {
+		t.Errorf("%v", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
 // Neither an endless body nor a small one that grows fills the memory.
 func TestWebFetchBounds(t *testing.T) {
 	mux := http.NewServeMux()
@@ -490,6 +512,13 @@ func TestWebFetchTakesTurns(t *testing.T) {
 	}
 	if hits.Load() != 5 || last == nil || !strings.Contains(last.Error(), "at most 30 a minute") {
 		t.Errorf("%d, %v", hits.Load(), last)
+	}
+	// A cancel ends the wait (avante-corp/avante.nvim#1861).
+	waiting, stop := context.WithCancelCause(t.Context())
+	time.AfterFunc(20*time.Millisecond, func() { stop(ErrCancelled) })
+	began := time.Now()
+	if _, err := fetchWith(waiting, t, f, server.URL); !errors.Is(err, ErrCancelled) || time.Since(began) > 2*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
 	}
 }
 

@@ -27,6 +27,7 @@ type fetcher struct {
 	check    func(netip.Addr) error // refuses an address
 	resolver *net.Resolver
 	turns    *rate.Limiter
+	most     time.Duration // of a call
 	once     sync.Once
 	direct   http.RoundTripper // dials checked addresses only
 	proxied  http.RoundTripper
@@ -39,6 +40,7 @@ func newFetcher(base func() *http.Transport, version string, check func(netip.Ad
 	}
 	return &fetcher{
 		base: base, agent: "agentls/" + version, check: check, resolver: net.DefaultResolver,
+		most:  fetchTimeout,
 		turns: rate.NewLimiter(rate.Every(time.Minute/25), 5), // 30 in any minute
 	}
 }

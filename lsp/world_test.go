@@ -87,7 +87,7 @@ func newWorld(t testing.TB, u setup) *world {
 	audit := agent.NewAudit(filepath.Join(w.state, "audit"), secrets, log)
 	a := agent.New(agent.Options{
 		Manager: manager, State: state, Audit: audit, Secrets: secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
-		SessionsDir: filepath.Join(w.state, "sessions"), UndoDir: filepath.Join(w.state, "undo"), Log: log,
+		SessionsDir: filepath.Join(w.state, "sessions"), UndoDir: filepath.Join(w.state, "undo"), Environ: os.Environ(), Log: log,
 	})
 	w.server = New(Options{
 		Version: "test", Agent: a, Audit: audit, Manager: manager, State: state, StateDir: w.state, Secrets: secrets, Log: log,
