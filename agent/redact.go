@@ -6,6 +6,7 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
 
 	"agentls/mcp"
 )
@@ -29,7 +30,7 @@ var (
 	secretUser   = regexp.MustCompile(`(?i)((?:^|\s)(?:-u|--user|--proxy-user)(?:` + secretSpace + `|=)?["']?[^\s:"'/]+:)(` + secretValue + `)`)
 	secretPlaced = regexp.MustCompile(`(?i)(\bsshpass` + secretSpace + `-p\s*|\b(?:mysql\w*|mariadb\w*)\b[^|;&\n]{0,200}\s-p|\bset` + secretSpace + `\S*` + secretWord + secretSpace + `)(` + secretValue + `)`)
 	secretCookie = regexp.MustCompile(`(?i)(\bcookie["']?\s*:\s*)[^"'\n]+`)
-	secretPEM    = regexp.MustCompile(`(?s)-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
+	secretPEM    = regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
 	secretAssign = regexp.MustCompile(`(?i)(\b` + secretWord + `["']?\s*[=:]\s*)(?:(?:bearer|basic|token)\s+)?(` + secretValue + `)`)
 	secretURL    = regexp.MustCompile(`(://)[^\s/@"']+@`)
 	optionAlone  = regexp.MustCompile(`(?i)^(?:--?` + secretWord + `|-u|--user|--proxy-user)$`)
@@ -43,11 +44,19 @@ func redactText(secrets *mcp.Secrets, text string) string {
 	}
 	text = secrets.Redact(text)
 	text = secretURL.ReplaceAllString(text, "${1}"+mcp.Redacted+"@")
-	text = secretPEM.ReplaceAllString(text, mcp.Redacted)
 	text = secretOption.ReplaceAllString(text, "${1}${2}"+mcp.Redacted)
-	text = secretUser.ReplaceAllString(text, "${1}"+mcp.Redacted)
-	text = secretPlaced.ReplaceAllString(text, "${1}"+mcp.Redacted)
-	text = secretCookie.ReplaceAllString(text, "${1}"+mcp.Redacted)
+	lower := strings.ToLower(text) // most texts hold nothing that these look for
+	for _, p := range []struct {
+		pattern *regexp.Regexp
+		words   []string
+	}{
+		{secretUser, []string{"-u", "user"}}, {secretPlaced, []string{"sshpass", "mysql", "mariadb", "set"}},
+		{secretCookie, []string{"cookie"}}, {secretPEM, []string{"private key"}},
+	} {
+		if slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(lower, w) }) {
+			text = p.pattern.ReplaceAllString(text, "${1}"+mcp.Redacted)
+		}
+	}
 	return secretAssign.ReplaceAllString(text, "${1}"+mcp.Redacted)
 }
 
@@ -141,11 +150,12 @@ func (r *redactor) fields(v map[string]any, secret bool) map[string]any {
 			out[more] = more
 			return out
 		}
-		name := r.secrets.Redact(key[:min(len(key), 256)])
+		start := key[:min(len(key), 256)]
+		name := r.secrets.Redact(start)
 		if len(key) > 256 {
 			name = r.text(key)
 		}
-		out[name] = r.value(v[key], secret || mcp.IsSecretKey(key))
+		out[name] = r.value(v[key], secret || mcp.IsSecretKey(start))
 	}
 	return out
 }
