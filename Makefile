@@ -63,7 +63,7 @@ FUZZTIME ?= 20000x
 fuzz: ## run every fuzz target for FUZZTIME (20000x; or 60s)
 	@set -e; for dir in $$(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do \
 	  for name in $$(grep -hoE '^func Fuzz[A-Za-z0-9_]+' $$dir/*_test.go | sed 's/func //'); do \
-	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$dir; done; done
+	    echo "$$dir $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 100x $$dir; done; done
 
 bench: build ## measure the binary against the goals and write BENCHMARKS.md
 	@bash cmd/agentls-bench/ripgrep.sh || echo "ripgrep could not be installed: its rows will say so"
