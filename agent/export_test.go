@@ -42,6 +42,9 @@ func (a *Agent) Offered() []string { return a.toolset(true, defaultWindow).names
 // Specs returns what a request would offer.
 func (a *Agent) Specs() []ToolSpec { return a.toolset(true).specs }
 
+// FetchFromLoopback lets web_fetch reach a test's servers.
+func (a *Agent) FetchFromLoopback() { a.web = newFetcher(nil, "test", loopbackToo) }
+
 // SetTool puts a func in the place of a built-in tool, or beside them. The gate
 // is tried without the tools' own work.
 func (a *Agent) SetTool(name string, run func(ctx context.Context, args json.RawMessage) (string, error)) {

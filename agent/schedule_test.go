@@ -64,6 +64,7 @@ func (s *schedule) play() {
 	for range 1 + s.rnd.IntN(2) {
 		s.actingByArguments()
 		s.round()
+		s.reload()
 	}
 	s.host.Answer = agenttest.Always(agent.DecisionOnce)
 	s.task.Limits = agent.Limits{}
@@ -109,6 +110,19 @@ func (s *schedule) round() {
 		})
 	}
 	wg.Wait()
+}
+
+// reload lets another process take the session up: it finds what this one had.
+func (s *schedule) reload() {
+	before := s.agent.History(s.dir, s.task.Session)
+	if s.rnd.IntN(2) == 0 || len(before) == 0 { // none had its turn
+		return
+	}
+	s.agent.Close()
+	s.restart()
+	if after, err := s.agent.OnDisk(s.dir, s.task.Session); err != nil || fmt.Sprint(before) != fmt.Sprint(after) {
+		s.t.Errorf("the history was\n%v\nand is, read from disk,\n%v\n%v", before, after, err)
+	}
 }
 
 // steer adds texts at random times.
@@ -213,9 +227,13 @@ func randomAnswers(rnd *rand.Rand) func(context.Context, agent.Question) (agent.
 		wait := time.Duration(rnd.IntN(1500)) * time.Millisecond
 		late := rnd.IntN(10) == 0
 		answer := []agent.Answer{
-			{Decision: agent.DecisionOnce}, {Decision: agent.DecisionSession}, {Decision: agent.DecisionAlways}, {},
+			{Decision: agent.DecisionOnce},
+			{Decision: agent.DecisionSession},
+			{Decision: agent.DecisionAlways},
+			{},
 			{Decision: agent.DecisionDeny, Reason: "not now"},
-			{Decision: agent.DecisionOnce, Arguments: []byte(`{"text":"edited"}`)}, {Decision: agent.DecisionOnce, Arguments: []byte(`7`)},
+			{Decision: agent.DecisionOnce, Arguments: []byte(`{"text":"edited"}`)},
+			{Decision: agent.DecisionOnce, Arguments: []byte(`7`)},
 		}[rnd.IntN(7)]
 		mu.Unlock()
 		select {
