@@ -40,7 +40,7 @@ func (a *Agent) History(folder, session string) []Message {
 func (a *Agent) Offered() []string { return a.toolset(true, defaultWindow).names() }
 
 // Specs returns what a request would offer.
-func (a *Agent) Specs() []ToolSpec { return a.toolset(true).specs }
+func (a *Agent) Specs() []ToolSpec { return a.toolset(true, defaultWindow).specs }
 
 // FetchFromLoopback lets web_fetch reach a test's servers.
 func (a *Agent) FetchFromLoopback() { a.web = newFetcher(nil, "test", loopbackToo) }
