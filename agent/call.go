@@ -38,6 +38,7 @@ type pending struct {
 	tool *tool           // nil: no such tool
 	name string          // the server's own name; what the model wrote where there is no such tool
 	args json.RawMessage // as the person edited them
+	real string          // the file that was permitted, with links resolved; empty: none
 }
 
 // call is the one gate that every tool call passes: cancel check, name,
@@ -91,7 +92,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending, asked bool) call
 		err error
 	}
 	e := r.env()
-	e.asked = asked
+	e.real, e.asked = p.real, asked
 	e.progress = func(m mcp.Progress) {
 		if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
 			r.emitCall(p.event(ToolRunning, text), false)

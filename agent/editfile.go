@@ -77,7 +77,7 @@ func editFileTarget(e env, args json.RawMessage) (in editFileArgs, at place, err
 			return in, at, fmt.Errorf("edit %d: %w", i+1, err)
 		}
 	}
-	at, err = e.folders.resolve(in.Path, e.host)
+	at, err = e.resolve(in.Path)
 	return in, at, err
 }
 

@@ -394,6 +394,45 @@ func TestWhatChangesUnderTheQuestion(t *testing.T) {
 	}
 }
 
+// veryfront-code#2226, openhuman#1898: a link that is made between the gate
+// and the tool leads nowhere, also inside of the workspace.
+func TestLinkBetweenTheGateAndTheTool(t *testing.T) {
+	for tool, rest := range map[string]string{"write_file": `,"content":"x"`, "edit_file": `,"edits":[{"old":"a","new":"b"}]`, "read_file": "", "list_dir": ""} {
+		t.Run(tool, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				w.files()
+				w.special()
+				w.restart() // the tools themselves
+				w.link("src", "here")
+				if err := os.WriteFile(filepath.Join(w.dir, ".git", "main.go"), []byte("a"), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				w.task.Approval.Allow = []string{tool}
+				w.host.On = func(e agent.Event) {
+					if e.ToolCall == nil || e.ToolCall.State != agent.ToolRunning {
+						return
+					}
+					here := filepath.Join(w.dir, "here")
+					if err := errors.Join(os.Remove(here), os.Symlink(".git", here)); err != nil {
+						t.Error(err)
+					}
+				}
+				path := "here/main.go"
+				if tool == "list_dir" {
+					path = "here"
+				}
+				res, llm := w.must("go", agenttest.Call(call("c", tool, `{"path":"`+path+`"`+rest+`}`)))
+				equal(t, "outcome", statuses(res), []agent.Outcome{"failed"})
+				contains(t, results(llm.Last())[0], "leads elsewhere since the call was permitted")
+				if data, err := os.ReadFile(filepath.Join(w.dir, ".git", "main.go")); err != nil || string(data) != "a" {
+					t.Errorf("it was written: %q, %v", data, err)
+				}
+			})
+		})
+	}
+}
+
 // The rules are looked at again before a question that waited is shown.
 func TestRecheckOfCommands(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

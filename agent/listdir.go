@@ -34,7 +34,7 @@ func listDir(ctx context.Context, e env, args json.RawMessage) (output, error) {
 	if len(e.folders) > 1 && filepath.Clean(in.Path) == "." {
 		return output{text: folderList(e.folders)}, nil
 	}
-	at, err := e.folders.resolve(in.Path, e.host)
+	at, err := e.resolve(in.Path)
 	if err != nil {
 		return output{}, err
 	}

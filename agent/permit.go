@@ -37,6 +37,7 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", redactText(a.secrets, v.reason))
 		switch v.action {
 		case actionAllow:
+			p.real = v.real
 			return granted(v.by, v.reason)
 		case actionDeny:
 			return denied(v)
@@ -91,6 +92,7 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 		answer.Decision = DecisionOnce
 	}
 	a.keep(r, p.tool, v, answer.Decision)
+	p.real = v.real
 	return granted(decidedBy(answer), string(answer.Decision)), false
 }
 

@@ -30,6 +30,7 @@ type verdict struct {
 	// changed: there is a remembered answer, for another definition.
 	changed bool
 	covers  coverage // what an answer that is remembered covers
+	real    string   // the file that was decided about, with links resolved; empty: none
 }
 
 // decide applies CONTRACT §7: deny wins over a remembered answer, over ask,
@@ -42,7 +43,7 @@ func (a *Agent) decide(r *run, t *tool, args json.RawMessage) verdict {
 	if how == matchYes {
 		return verdict{action: actionDeny, by: "rule:" + denies, reason: "the rule " + quote(denies) + " denies it"}
 	}
-	v := verdict{action: actionAsk, by: "policy", reason: c.forced, forced: c.forced != ""}
+	v := verdict{action: actionAsk, by: "policy", reason: c.forced, forced: c.forced != "", real: c.real}
 	asks, may := c.restricts(ap.Ask)
 	switch {
 	case v.forced:
@@ -99,6 +100,7 @@ type looked struct {
 	subject
 	forced string // why it is asked about whatever allows it; empty: it need not be
 	secret exposure
+	real   string // as in verdict
 }
 
 // look reads a call's arguments, each as its tool decodes it and no further:
@@ -120,7 +122,7 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		refused := json.Unmarshal(args, &in) != nil
 		at, err := r.folders.resolve(in.Path, r.t.Host)
 		found := &at
-		if err != nil {
+		if c.real = at.real; err != nil {
 			found = nil
 		}
 		c.path = r.folders.callPathOf(in.Path, found)

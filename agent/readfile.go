@@ -43,7 +43,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 	if in.Path == "" {
 		return output{}, fmt.Errorf("the argument path is missing")
 	}
-	at, err := e.folders.resolve(in.Path, e.host)
+	at, err := e.resolve(in.Path)
 	if err != nil {
 		return output{}, err
 	}

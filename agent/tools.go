@@ -44,6 +44,7 @@ type tool struct {
 // env is what a call finds around it.
 type env struct {
 	folders  folders
+	real     string // the file that the gate decided about, with links resolved; empty: none
 	host     Host
 	ignored  func(path string, dir bool) bool
 	limit    int                // bytes of a result
@@ -59,6 +60,15 @@ type env struct {
 
 // room is how much text fits into a result beside the notes about it.
 func (e env) room() int { return max(e.limit-300, e.limit/2) }
+
+// resolve finds the file of a call: that which the gate decided about, or none.
+func (e env) resolve(name string) (place, error) {
+	at, err := e.folders.resolve(name, e.host)
+	if err == nil && e.real != "" && at.real != e.real {
+		return place{}, fmt.Errorf("%q leads elsewhere since the call was permitted: nothing was done", at.shown)
+	}
+	return at, err
+}
 
 // output is what a tool gives the model.
 type output struct {

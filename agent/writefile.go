@@ -67,7 +67,7 @@ func writeFileTarget(e env, args json.RawMessage) (in writeFileArgs, at place, e
 	if err := writable(*in.Content); err != nil {
 		return in, at, err
 	}
-	at, err = e.folders.resolve(in.Path, e.host)
+	at, err = e.resolve(in.Path)
 	return in, at, err
 }
 

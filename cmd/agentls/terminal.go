@@ -106,7 +106,7 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	if strings.HasSuffix(arguments, "…") {
 		arguments += "\n  (That is not all of it.)"
 	}
-	fmt.Fprintf(t.tty, "  %s\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", arguments)
+	fmt.Fprintf(t.tty, "  %s\n  %s", arguments, choices(q))
 	line, err := readLine(ctx, t.tty)
 	if err != nil {
 		return agent.Answer{}, err
@@ -121,6 +121,14 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		return agent.Answer{Decision: agent.DecisionAlways}, nil
 	}
 	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
+}
+
+// choices asks for one of the answers that count.
+func choices(q agent.Question) string {
+	if q.Covers == "" {
+		return "[N]o, [y]es once: "
+	}
+	return fmt.Sprintf("(For the session or always: %s.)\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(q.Covers, 300))
 }
 
 // readLine reads one line from the terminal, or gives up when ctx ends. The
