@@ -120,15 +120,22 @@ func TestEveryToolPassesTheGate(t *testing.T) {
 				server, own, _ = strings.Cut(rest, "__")
 				own = server + "/" + own
 			}
-			w.task.RunID = "deny " + name
-			w.task.Approval = agent.Approval{Deny: []string{own}, Allow: []string{own}}
-			before := len(w.servers.called())
-			res, llm := w.must("go", agenttest.Call(call("c", name, `{"path":"a.txt","query":"x","uri":"file://a.txt"}`)))
-			equal(t, name, statuses(res), []agent.Outcome{"denied"})
-			contains(t, results(llm.Last())[len(results(llm.Last()))-1], "Nothing was done.")
-			lines, _ := w.audit.Read(agent.AuditFilter{RunID: w.task.RunID})
-			if len(lines) != 1 || lines[0].DecidedBy != "rule:"+own || len(w.servers.called()) != before {
-				t.Errorf("%s: audit %+v, called %v", name, lines, w.servers.called()[before:])
+			c := call("c", name, `{"path":"a.txt","query":"x","uri":"file://a.txt","command":"ls","url":"https://go.dev/","content":"x","edits":[{"old":"alpha","new":"x"}],"id":"x"}`)
+			for by, approval := range map[string]agent.Approval{
+				"rule:" + own: {Deny: []string{own}, Allow: []string{own}, Default: "allow"}, "user": {Ask: []string{own}, Allow: []string{own}, Default: "allow"},
+			} {
+				w.task.RunID, w.task.Approval = by+" "+name, approval
+				w.host.Answer = agenttest.Always(agent.DecisionDeny)
+				before, asked := len(w.servers.called()), len(w.host.Questions())
+				res, llm := w.must("go", agenttest.Call(c))
+				want := map[bool]agent.Outcome{true: "rejected", false: "denied"}[by == "user"]
+				equal(t, name, statuses(res), []agent.Outcome{want})
+				all := results(llm.Last())
+				contains(t, all[len(all)-1], "Nothing was done.")
+				lines, _ := w.audit.Read(agent.AuditFilter{RunID: w.task.RunID})
+				if len(lines) != 1 || lines[0].DecidedBy != by || len(w.servers.called()) != before || len(w.host.Questions()) > asked != (by == "user") {
+					t.Errorf("%s: audit %+v, called %v", name, lines, w.servers.called()[before:])
+				}
 			}
 		}
 	})

@@ -130,6 +130,18 @@ func TestNearNames(t *testing.T) {
 	}
 }
 
+// A built-in tool that rules do not know could be named by none.
+func TestEveryBuiltinHasItsRules(t *testing.T) {
+	for _, b := range builtins() {
+		if _, known := argumentTools[b.name]; !known {
+			t.Errorf("%s has no row in argumentTools", b.name)
+		}
+		if why := CheckRule(b.name, true, nil); why != "" {
+			t.Errorf("the rule %s %s", b.name, why)
+		}
+	}
+}
+
 func TestRulesOfServersWithSlashes(t *testing.T) {
 	servers := []string{"a", "a/b"}
 	m := subject{server: "a", tool: "b/c", servers: servers}
