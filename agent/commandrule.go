@@ -13,7 +13,7 @@ import (
 
 // maxLooked is the longest command that is looked into, in bytes. A longer one
 // is always asked about.
-const maxLooked = 64 << 10
+const maxLooked = 16 << 10
 
 // shellWord is a word of a command.
 type shellWord struct {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 // What an allow covers: one simple command that begins with the rule's words.
@@ -357,5 +358,23 @@ func TestCommandDenyAtAnyDepth(t *testing.T) {
 		if got := readCommand(generate(rnd, rnd.IntN(4), "touch x"), true).restrictedBy("rm"); got == matchYes {
 			t.Errorf("seed %d: denied without rm", seed)
 		}
+	}
+}
+
+// A command is foreign: what is made to be looked into for long, or deep, is
+// unclear and soon done with.
+func TestHostileCommandsAreBounded(t *testing.T) {
+	start := time.Now()
+	for _, unit := range []string{"$(", "`", "\"$(", "(", "$((", "<<A ", "${a:-", "{ ", "case x in x) ", "sh -c 'x' ", "eval -a ", "sudo -a ", "env -a eval -b ", "echo a; ", "rm\nx", "find . -exec ", "if ", "f()"} {
+		n := (maxLooked - 10) / len(unit)
+		for _, text := range []string{strings.Repeat(unit, n) + "rm", "eval '" + strings.Repeat(unit, n) + "rm"} {
+			c := readCommand(text, true)
+			if c.restrictedBy("rm") == matchNo || c.allowedBy("sudo") || c.allowedBy("eval") || len(c.parts) > 3*maxScanParts {
+				t.Errorf("%d times %q: %v, %d parts", n, unit, c.restrictedBy("rm"), len(c.parts))
+			}
+		}
+	}
+	if took := time.Since(start); took > time.Minute { // it took hours
+		t.Errorf("it took %v", took)
 	}
 }

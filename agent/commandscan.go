@@ -105,9 +105,20 @@ type commandScan struct {
 	unclear bool
 }
 
+// full reports whether the look has gone as far as it may: what is behind
+// stays unclear.
+func (s *commandScan) full(depth int) bool {
+	full := depth > maxScanDepth || len(s.parts) >= maxScanParts || s.bytes > maxScanBytes
+	s.unclear = s.unclear || full
+	return full
+}
+
 // script reads a text as each kind of shell does.
 func (s *commandScan) script(text string, depth int) {
-	if s.bytes += len(text); s.bytes > maxScanBytes || len(text) > maxLooked || depth > maxScanDepth || len(s.parts) > maxScanParts {
+	if s.full(depth) {
+		return
+	}
+	if s.bytes += len(text); s.bytes > maxScanBytes || len(text) > maxLooked {
 		s.unclear = true
 		return
 	}
@@ -164,8 +175,7 @@ func (s *commandScan) words(words []shellWord, depth int) {
 	if len(words) == 0 {
 		return
 	}
-	if depth > maxScanDepth || len(s.parts) > maxScanParts {
-		s.unclear = true
+	if s.full(depth) {
 		return
 	}
 	s.parts = append(s.parts, words)
@@ -205,6 +215,9 @@ func (s *commandScan) words(words []shellWord, depth int) {
 func (s *commandScan) wrapped(words []shellWord, w wrapper, depth int) {
 	flags, others := 0, 0
 	for i, word := range words {
+		if s.full(depth + 1) {
+			return
+		}
 		switch {
 		case !word.literal:
 			s.unclear = true
@@ -273,8 +286,10 @@ func (s *commandScan) guess(text string) {
 	words := literals(strings.FieldsFunc(text, func(r rune) bool {
 		return r <= ' ' || strings.ContainsRune("\"'`$(){};&|<>\\,=^%!", r)
 	}))
-	s.unclear = s.unclear || len(words) > maxScanParts
-	for i := range words[:min(len(words), maxScanParts)] {
+	for i := range words {
+		if s.full(0) {
+			return
+		}
 		s.parts = append(s.parts, words[i:])
 	}
 }
