@@ -101,6 +101,8 @@ func (d desk) Edit(_ context.Context, e Edit) (Edited, error) {
 	return Edited{URI: "file://" + e.Path, Text: e.After}, nil
 }
 
+func (desk) Diagnostics(context.Context, string) []string { return nil }
+
 func (desk) Ask(ctx context.Context, _ Question) (Answer, error) {
 	return Answer{}, context.Cause(ctx)
 }

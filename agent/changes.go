@@ -20,6 +20,7 @@ type changes struct {
 
 	mu    sync.Mutex
 	files []*changedFile // in the order of their first change
+	fresh []found        // edited in the editor since diagnostics were asked for
 }
 
 // changedFile is a file that was, or may have been, changed.
@@ -177,6 +178,7 @@ func (e env) change(ctx context.Context, at place, label string, next func(found
 	}
 	e.changes.undo.after(at, out.Edited.Text, made)
 	e.changes.known.note(at, out.known())
+	e.changes.edited(out.found)
 	out.diff = differ(out.found.text, out.after)
 	return out, nil
 }
@@ -201,8 +203,8 @@ func refusal(at place, err error) error {
 	return err
 }
 
-// fresh refuses a file that is not as the session has seen it last.
-func (c *changes) fresh(f found) (seen bool, err error) {
+// unchanged refuses a file that is not as the session has seen it last.
+func (c *changes) unchanged(f found) (seen bool, err error) {
 	seen, same := c.known.holds(f.at, f.text)
 	if seen && !same {
 		return seen, fmt.Errorf("%q changed since it was read; read it again. Nothing was changed", f.at.shown)

@@ -239,7 +239,7 @@ func (r *run) useTools(ctx context.Context, set toolset, resp Response) (*ending
 	}
 	_ = g.Wait() // a call's error is in its result
 	note, stop := r.circles.add(calls, results, r.changes.count() != before)
-	r.s.settle(note)
+	r.s.settle(strings.TrimSpace(note + "\n\n" + r.diagnosed(ctx)))
 	switch {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)

@@ -31,6 +31,10 @@ type Editor interface {
 	// most. Errors: ErrNotOpen, ErrStale, ErrUnconfirmed, or why the front end
 	// refused.
 	Edit(ctx context.Context, e Edit) (Edited, error)
+	// Diagnostics gives what language servers report about an open file since
+	// it was edited last, `line:column: severity: message [source code]` each,
+	// as data. It waits for that until ctx ends; without news it is empty.
+	Diagnostics(ctx context.Context, path string) []string
 }
 
 // Mode is how a run works.

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -39,6 +40,8 @@ type undoStore struct {
 type undoRun struct {
 	store *undoStore
 	id    string
+
+	bytes atomic.Int64 // of the texts that are kept
 
 	mu        sync.Mutex
 	begun     bool // the file is this run's
@@ -138,6 +141,7 @@ func (u *undoRun) apply(line undoLine) {
 		u.files = append(u.files, f)
 	}
 	if line.Path != "" {
+		u.bytes.Add(int64(len(line.Before) - len(f.before)))
 		f.real, f.path, f.created, f.before = line.Real, line.Path, line.Created, line.Before
 	}
 	var sum textSum
@@ -190,12 +194,21 @@ func (s *undoStore) path(runID string) string {
 	return filepath.Join(s.dir, hex.EncodeToString(sum[:16])+".jsonl")
 }
 
+// size is about what a run takes in memory.
+func (u *undoRun) size() int { return int(u.bytes.Load()) }
+
 // keep holds a run in memory, and makes room for it.
 func (s *undoStore) keep(u *undoRun) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.runs = append(slices.DeleteFunc(s.runs, func(other *undoRun) bool { return other.id == u.id }), u)
-	s.runs = s.runs[max(len(s.runs)-undoRuns, 0):]
+	size := 0
+	for i, run := range slices.Backward(s.runs) {
+		if size += run.size(); len(s.runs)-i > undoRuns || size > undoBytes && run != u {
+			s.runs = slices.Delete(s.runs, 0, i+1)
+			break
+		}
+	}
 	if s.dir != "" {
 		s.prune()
 	}

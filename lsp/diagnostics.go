@@ -129,22 +129,30 @@ type diagnosticsFetcher struct {
 	s    *Server
 	wake chan struct{} // 1 slot
 
-	mu  sync.Mutex
-	all bool
-	uri string // the one document that changed; "" for none, or several
+	mu   sync.Mutex
+	all  bool
+	uri  string // the one document that changed; "" for none, or several
+	news news
 }
 
 func newDiagnosticsFetcher(s *Server) *diagnosticsFetcher {
-	return &diagnosticsFetcher{s: s, wake: make(chan struct{}, 1)}
+	return &diagnosticsFetcher{s: s, wake: make(chan struct{}, 1), news: newNews()}
 }
 
 // changed is agentls/didChangeDiagnostics: of one document, or of any.
 func (f *diagnosticsFetcher) changed(params []byte) {
-	if f.s.peer.features.diagnostics {
-		f.want(lenient[struct {
-			URI string `json:"uri"`
-		}](params).URI)
+	if !f.s.peer.features.diagnostics {
+		return
 	}
+	uri := lenient[struct {
+		URI string `json:"uri"`
+	}](params).URI
+	key, _ := canonical(uri)
+	d, _ := f.s.docs.identity(uri)
+	f.mu.Lock()
+	f.news.tell(key, d.version)
+	f.mu.Unlock()
+	f.want(uri)
 }
 
 // want asks run to fetch the diagnostics of one document; "" is all.
@@ -176,10 +184,15 @@ func (f *diagnosticsFetcher) run(ctx context.Context) {
 			uri = ""
 		}
 		f.all, f.uri = false, ""
+		told := f.news.told
 		f.mu.Unlock()
-		if err := f.fetch(ctx, uri); err != nil && !isCancel(err) {
+		err := f.fetch(ctx, uri)
+		if err != nil && !isCancel(err) {
 			f.s.o.Log.Warn("the client does not give its diagnostics; those of before are kept", "error", err)
 		}
+		f.mu.Lock()
+		f.news.fetch(told, err == nil)
+		f.mu.Unlock()
 		select {
 		case <-ctx.Done():
 			return

@@ -24,6 +24,7 @@ func (s *Server) replace(ctx context.Context, d document, e agent.Edit) (agent.E
 	if err != nil {
 		return agent.Edited{}, err
 	}
+	s.diagnostics.edited(d)
 	done := agent.Edited{URI: d.spelled, Text: e.After}
 	if s.sameText(d.text, e.After) {
 		done.Text = d.text // else a person typed meanwhile

@@ -231,3 +231,50 @@ func TestSaveAfterAnEdit(t *testing.T) {
 		})
 	}
 }
+
+// What other servers say of an edit reaches the model with the edit's result;
+// what they said before it does not.
+func TestDiagnosticsAfterAnEdit(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Call(editCall("1", "a.txt", "one", "two")), agenttest.Text("done"), agenttest.Call(editCall("2", "a.txt", "two", "three")))
+	var w *world
+	var uri string
+	opened := make(chan struct{})
+	said := func(message string) []obj {
+		at := obj{"line": 0, "character": 0}
+		return []obj{{"uri": uri, "diagnostics": []obj{{"range": obj{"start": at, "end": at}, "severity": 1, "message": message, "source": "vet"}}}}
+	}
+	w = newWorld(t, setup{
+		llm: llm, init: lsptest.Init{Features: []string{"diagnostics"}}, files: map[string]string{"a.txt": "one\n"},
+		options: obj{"approval": obj{"allow": []string{"edit_file"}}},
+		answers: map[string]lsptest.Answer{"agentls/diagnostics": func(json.RawMessage) (any, error) {
+			select {
+			case <-opened:
+			default:
+				return []obj{}, nil
+			}
+			return said("of " + strings.TrimSpace(w.Text(uri))), nil
+		}},
+	})
+	w.AwaitRequest("agentls/diagnostics", 1)
+	uri = lsptest.FileURI(filepath.Join(w.root, "a.txt"))
+	w.Open(uri, "plaintext", "one\n")
+	close(opened)
+	stock := w.Stock("workspace/applyEdit")
+	w.On("workspace/applyEdit", func(params json.RawMessage) (any, error) {
+		answer, err := stock(params)
+		if strings.Contains(w.Text(uri), "two") { // the server is not heard of after the second edit
+			w.Notify("agentls/didChangeDiagnostics", obj{"uri": uri})
+		}
+		return answer, err
+	})
+	result[agent.Result](t, w.ask("go", obj{"session": "s"}))
+	got := llm.Last().Messages
+	if text := got[len(got)-1].Text; !strings.Contains(text, `<diagnostics path="a.txt">`) || !strings.Contains(text, "1:1: error: of two [vet]") {
+		t.Errorf("the model read %q", text)
+	}
+	result[agent.Result](t, w.ask("go on", obj{"session": "s"}))
+	got = llm.Last().Messages
+	if text := got[len(got)-1].Text; !strings.Contains(text, "Edited a.txt") || strings.Contains(text, "diagnostics") {
+		t.Errorf("the model read %q", text)
+	}
+}

@@ -24,6 +24,15 @@ func (e editor) Edit(ctx context.Context, edit agent.Edit) (agent.Edited, error)
 	return e.s.replace(ctx, d, edit)
 }
 
+// Diagnostics gives what other language servers say of a file since it was
+// edited.
+func (e editor) Diagnostics(ctx context.Context, path string) []string {
+	if d, ok := e.s.openFile(path); ok {
+		return e.s.diagnostics.since(ctx, d)
+	}
+	return nil
+}
+
 // host is [agent.Host] on the editor, for one run.
 type host struct {
 	editor

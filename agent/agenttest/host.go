@@ -20,6 +20,8 @@ type Host struct {
 	// Editing is called before an edit of an open document; an error is
 	// Edit's, and nothing is edited. nil: every edit is taken.
 	Editing func(agent.Edit) error
+	// Found gives the diagnostics of an edited file; nil: there are none.
+	Found func(ctx context.Context, path string) []string
 	// Keeps says that edited documents are not saved.
 	Keeps bool
 
@@ -75,6 +77,14 @@ func (h *Host) Edit(ctx context.Context, e agent.Edit) (agent.Edited, error) {
 	}
 	h.documents[e.Path] = e.After
 	return agent.Edited{URI: "file://" + e.Path, Text: e.After, Saved: saved}, nil
+}
+
+// Diagnostics implements [agent.Host].
+func (h *Host) Diagnostics(ctx context.Context, path string) []string {
+	if h.Found == nil {
+		return nil
+	}
+	return h.Found(ctx, path)
 }
 
 // Ask implements [agent.Host].

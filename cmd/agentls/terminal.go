@@ -47,6 +47,9 @@ func (t *terminal) Edit(context.Context, agent.Edit) (agent.Edited, error) {
 	return agent.Edited{}, agent.ErrNotOpen
 }
 
+// Diagnostics implements [agent.Host]: a shell knows none.
+func (t *terminal) Diagnostics(context.Context, string) []string { return nil }
+
 // Emit implements [agent.Host].
 func (t *terminal) Emit(e agent.Event) {
 	t.mu.Lock()

@@ -149,4 +149,27 @@ return {
       check(not attached("elsewhere.lua"), "another project's file is attached")
     end,
   },
+  {
+    "what other language servers say of an edit reaches the model",
+    function(world)
+      harness.write(world, "a.txt", "one\ntwo\n")
+      local editor = world:edit({ files = { "a.txt" } })
+      editor:lua([[vim.cmd.edit("chat.agentls.md")]])
+      editor:wait_server()
+      editor:lua([[choose("Allow once")]])
+      editor:lua([[
+        local buf, space = vim.fn.bufnr("a.txt"), vim.api.nvim_create_namespace("other")
+        local function find()
+          local line = vim.api.nvim_buf_get_lines(buf, 1, 2, false)[1]
+          vim.diagnostic.set(space, buf, { { lnum = 1, col = 0, severity = 1, message = "no number: " .. line, source = "lint" } })
+        end
+        find()
+        vim.api.nvim_buf_attach(buf, false, { on_lines = vim.schedule_wrap(find) })]])
+      edit(editor, replace("a.txt", "two", "zwei"), "Edited a.txt")
+      local requests = world:requests()
+      local said = vim.inspect(requests[#requests].messages)
+      check(said:find("2:1: error: no number: zwei [lint]", 1, true), "the diagnostics are not in %s", said:sub(-1500))
+      check(not said:find("no number: two", 1, true), "old diagnostics are told")
+    end,
+  },
 }
