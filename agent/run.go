@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -124,7 +125,7 @@ func (r *run) broken(err error) {
 	if pe, ok := errors.AsType[*ProviderError](err); ok {
 		note = "[the run failed: " + r.a.tellable(pe.Message, 200) + "]"
 	}
-	r.s.add(Message{Role: Assistant, Text: noted(r.partial, note)})
+	r.s.add(Message{Role: Assistant, Text: noted(cmp.Or(r.partial, r.s.streamed()), note)})
 }
 
 // shelf is where the run's long results are kept.

@@ -64,6 +64,7 @@ func TestFailureKeepsTheHistoryValid(t *testing.T) {
 		{"mid-stream", agenttest.Step{Text: []string{"I was say"}, Err: &agent.ProviderError{Kind: agent.KindNetwork, Message: "connection lost"}}, agent.KindNetwork, "I was say\n\n[the run failed"},
 		{"unknown", agenttest.Step{Err: errors.New("odd")}, agent.KindInternal, "[the run failed"},
 		{"panic", agenttest.Step{Panic: "bug"}, agent.KindInternal, "[the run failed"},
+		{"panic in the stream", agenttest.Step{Text: []string{"I was ", "say"}, Panic: "bug"}, agent.KindInternal, "I was say\n\n[the run failed"},
 		{"empty answer", agenttest.Step{}, "", "[an empty answer]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -108,6 +108,13 @@ func (s *session) steer(text string) { s.change(record{Type: recordSteer, Text: 
 func (s *session) step()              { s.change(record{Type: recordStep}) }
 func (s *session) stream(text string) { s.change(record{Type: recordText, Text: text}) }
 
+// streamed is what came so far of an answer that is in no message.
+func (s *session) streamed() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.said.partial)
+}
+
 // add appends messages, an answer with calls never: that comes by call.
 func (s *session) add(messages ...Message) { s.join(0, messages) }
 

@@ -85,3 +85,36 @@ func TestCancelBeforeTheFirstToken(t *testing.T) {
 	p.Cancel()
 	failure(t, p, -32800)
 }
+
+// An answer that broke off is asked for again: what streamed of it is marked,
+// and what is kept as the answer is the whole one alone.
+func TestAnswerThatBreaksOffIsMarked(t *testing.T) {
+	steps := func() *agenttest.LLM {
+		lost := &agent.ProviderError{Kind: agent.KindNetwork, Message: "connection lost", Began: true, Retryable: true}
+		return agenttest.NewLLM(t, agenttest.Step{Text: []string{"It sa"}, Err: lost}, agenttest.Text("It says so."))
+	}
+	const marked = "It sa\n\n*(the answer broke off and is asked for again)*"
+	for stream, want := range map[bool]string{true: marked + "\n\nIt says so.", false: "It says so."} {
+		w, uri := sendWorld(t, setup{llm: steps()}, "hi\n")
+		if r := result[agent.Result](t, w.send(uri, obj{"stream": stream})); r.Text != "It says so." || r.Steps != 2 {
+			t.Errorf("result %+v", r)
+		}
+		if got := w.Text(uri); got != "hi\n\n## Agent\n\n"+want+"\n\n## You\n\n" {
+			t.Errorf("stream %v: %q", stream, got)
+		}
+	}
+	w := newWorld(t, setup{llm: steps(), init: lsptest.Init{Features: []string{"runEvents"}}})
+	result[agent.Result](t, w.ask("hi", obj{"runId": "r"}))
+	told := ""
+	for _, e := range w.events("r") {
+		if e.Kind == "text" {
+			told += e.Delta
+		}
+	}
+	if told != marked+"It says so." {
+		t.Errorf("told %q", told)
+	}
+	w = newWorld(t, setup{llm: steps()})
+	result[agent.Result](t, w.ask("hi", obj{"session": "s1"}))
+	w.awaitFile(w.answerFile("s1"), "## You\n\nhi\n\n## Agent\n\nIt says so.\n\n## You\n")
+}
