@@ -24,7 +24,7 @@ func NewWith(o Options, m Manager, ignored func(path string, dir bool) bool) *Ag
 func (a *Agent) SetHistory(folder, session string, history []Message) {
 	s := a.sessions.enter(sessionKey{folder, session})
 	defer a.sessions.leave(s)
-	s.change(record{Type: recordReplace})
+	s.change(record{Type: recordAnew})
 	s.add(history...)
 	s.file.behind = true // the file has it not
 }

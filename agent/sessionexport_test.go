@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"sync"
 	"testing"
 )
@@ -72,14 +71,10 @@ func (d *Dialogue) Result(id, text string, images ...Image) {
 func (d *Dialogue) Steer(text string)             { d.steer(text) }
 func (d *Dialogue) Join(steers int, m ...Message) { d.join(steers, m) }
 func (d *Dialogue) Settle(note string)            { d.settle(note) }
-func (d *Dialogue) Shrink() {
-	from := d.prompt()
-	entries := slices.Clone(d.said.entries[from:])
-	for i := range entries {
-		entries[i].Message = entries[i].valid()
-		entries[i].Text = truncate(entries[i].Text, 100)
+func (d *Dialogue) Anew() {
+	for _, r := range d.said.whole() {
+		d.change(r)
 	}
-	d.change(record{Type: recordReplace, From: from, Entries: entries})
 }
 func (d *Dialogue) End() { d.end(StatusCompleted, "end_turn", Usage{}) }
 

@@ -255,7 +255,9 @@ func (s *session) openFile(tail []byte, tell func(error)) error {
 	if f.behind {
 		f.behind = false
 		s.said.interrupt() // the run before has ended, whatever it left
-		f.writer.put(line(s.said.whole()))
+		for _, r := range s.said.whole() {
+			f.writer.put(line(r))
+		}
 	}
 	return nil
 }

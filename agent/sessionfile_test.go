@@ -73,9 +73,9 @@ func rich(d *agent.Dialogue) {
 	d.Add(agent.Message{Role: agent.Assistant, Text: "done"})
 	d.End()
 	d.Ask("again", "again")
-	d.Add(agent.Message{Role: agent.Assistant, Text: strings.Repeat("long ", 25)})
-	d.Shrink()
+	d.Add(agent.Message{Role: agent.Assistant, Text: "once more"})
 	d.End()
+	d.Anew()
 	d.Ask("third", "third, expanded")
 	d.Step()
 	d.Stream("I call ")
@@ -121,7 +121,7 @@ func TestSessionReloadsAsItWas(t *testing.T) {
 				d.Settle(word())
 				open = false
 			case n == 9:
-				d.Shrink()
+				d.Anew()
 				open = false
 			}
 		}
@@ -277,8 +277,8 @@ func TestSessionFileOfOddContent(t *testing.T) {
 		{"an empty line", replace(3, "\n"), "one|[the run was interrupted here]|two|second"},
 		{"twice the same line", replace(3, strings.Repeat(string(lines(good("s"))[3]), 2)), "one|first|first|two|second"},
 		{"lines in another order", bytes.Join([][]byte{lines(good("s"))[0], lines(good("s"))[3], lines(good("s"))[1], lines(good("s"))[4]}, nil), "first|one|[the run was interrupted here]"},
-		{"a replace from nowhere", replace(3, `{"t":"replace","from":99,"entries":[]}`+"\n"), "one|[the run was interrupted here]|two|second"},
-		{"a replace from before", replace(3, `{"t":"replace","from":-1,"entries":[]}`+"\n"), "one|[the run was interrupted here]|two|second"},
+		{"the beginning once more", append(good("s"), `{"t":"staged","entries":[{"role":"user","text":"x"}]}`+"\n"+`{"t":"anew","turn":-7,"staged":1}`+"\n"...), "x"},
+		{"half of a new beginning", append(good("s"), `{"t":"staged","entries":[{"role":"user","text":"x"}]}`+"\n"...), "one|first|two|second"},
 		{"no session", []byte("#!/bin/sh\necho hello\n"), "error: does not begin as the file of a session"},
 		{"no session, no line", []byte("hello"), "error: does not begin as the file of a session"},
 		{"another session's", good("other"), "error: it is the file of another session"},

@@ -33,7 +33,7 @@ func FuzzSessionFile(f *testing.F) {
 	f.Add(whole)
 	f.Add(whole[:len(whole)-9])
 	f.Add(append(bytes.Clone(lines[0]), `{"t":"calls","message":{"role":"tool","toolCalls":[{"id":""},{"id":"a"},{"id":"a","name":"x y"}]}}`...))
-	f.Add(append(bytes.Clone(lines[0]), "{\"t\":\"replace\",\"turn\":-3,\"entries\":[{}]}\n{\"t\":\"prompt\",\"message\":{}}\n{\"t\":\"text\",\"text\":7}\n"...))
+	f.Add(append(bytes.Clone(lines[0]), "{\"t\":\"anew\",\"turn\":-3}\n{\"t\":\"add\",\"entries\":[{}]}\n{\"t\":\"prompt\",\"message\":{}}\n{\"t\":\"text\",\"text\":7}\n"...))
 	f.Add([]byte(`{"version":1`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, data, 0o600)); err != nil {

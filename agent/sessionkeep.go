@@ -109,23 +109,24 @@ func (a *Agent) ForkSession(ctx context.Context, folders []string, id string) (s
 	to := sessionKey{key.folder, randomID()}
 	a.results.of(key).copyTo(a.results.of(to))
 	whole := t.whole()
-	whole.At = time.Now().UTC().Round(0)
+	now := time.Now().UTC().Round(0)
+	whole[len(whole)-1].At = now
+	if t.last != nil && t.last.Turn == t.turns {
+		whole = append(whole, *t.last)
+		whole[len(whole)-1].At = now
+	}
 	if path := a.sessions.path(to); path != "" {
-		header := sessionHeader{Version: sessionVersion, Folder: to.folder, Session: to.id, CreatedAt: whole.At, ForkedFrom: key.id}
-		text := append(line(header), line(whole)...)
-		if t.last != nil && t.last.Turn == t.turns {
-			end := *t.last
-			end.At = whole.At
-			text = append(text, line(end)...)
+		text := line(sessionHeader{Version: sessionVersion, Folder: to.folder, Session: to.id, CreatedAt: now, ForkedFrom: key.id})
+		for _, r := range whole {
+			text = append(text, line(r)...)
 		}
-		if err := ReplaceFile(path, text); err != nil {
-			return "", err
-		}
-		return to.id, nil
+		return to.id, ReplaceFile(path, text)
 	}
 	one := a.sessions.enter(to)
 	defer a.sessions.leave(one)
-	one.change(whole)
+	for _, r := range whole {
+		one.change(r)
+	}
 	return to.id, nil
 }
 

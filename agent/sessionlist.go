@@ -186,7 +186,7 @@ func glanceBack(f io.ReaderAt, start, end int64) (record, error) {
 // record that begins or ends a run.
 func glance(text []byte) (r record) {
 	found := false
-	for _, t := range []recordType{recordRun, recordEnd, recordReplace} {
+	for _, t := range []recordType{recordRun, recordEnd, recordAnew} {
 		found = found || bytes.HasPrefix(text, []byte(`{"t":"`+t+`"`))
 	}
 	if !found {

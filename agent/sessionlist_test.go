@@ -130,7 +130,7 @@ func TestSessionShow(t *testing.T) {
 	want := []string{
 		"user: say ❤ \x00 <&> \u2028", "assistant: I shall. read_file list_dir", "tool: first", "tool: second\n\n[a note]",
 		"user: [agentls: the images of the tool results above, in order]", "user: steered", "assistant: done",
-		"user: again", "assistant: long long long long long long long long lo\n[agentls cut 62 of 125 bytes here]\n long long long long ",
+		"user: again", "assistant: once more",
 		"user: third", "assistant: I call run run", "tool: it ran", "tool: The call was interrupted. Whether it had an effect is unknown.",
 		"assistant: [the run was interrupted here]",
 	}

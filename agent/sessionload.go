@@ -181,7 +181,7 @@ func unknownVersion(v int) error {
 
 func (l *sessionReader) apply(r record) {
 	switch r.Type {
-	case recordStep, recordCalls, recordAdd, recordReplace: // it voids what streamed
+	case recordStep, recordCalls, recordAdd, recordAnew: // it voids what streamed
 	default:
 		l.stream()
 	}

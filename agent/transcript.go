@@ -18,17 +18,18 @@ type recordType string
 
 // The records, in the order in which a run writes them.
 const (
-	recordRun     recordType = "run"     // a run begins: Turn, RunID, Title, Text as typed, Message of the user
-	recordPrompt  recordType = "prompt"  // Message, expanded, and Text, as typed, take the place of the run's prompt
-	recordStep    recordType = "step"    // an answer begins: what streamed of the one before is void
-	recordText    recordType = "text"    // Text, a piece of the answer
-	recordCalls   recordType = "calls"   // Message asks for calls, which come now
-	recordResult  recordType = "result"  // Message answers one of them; the last one for a call counts
-	recordSettle  recordType = "settle"  // all results are there; Text, if any, is a note below the last
-	recordSteer   recordType = "steer"   // Text is what a person adds; a prompt or add that follows has it
-	recordAdd     recordType = "add"     // Entries follow what is there
-	recordReplace recordType = "replace" // Entries take the place of all from From on
-	recordEnd     recordType = "end"     // the run ended: Turn, Status, StopReason, Usage
+	recordRun    recordType = "run"    // a run begins: Turn, RunID, Title, Text as typed, Message of the user
+	recordPrompt recordType = "prompt" // Message, expanded, and Text, as typed, take the place of the run's prompt
+	recordStep   recordType = "step"   // an answer begins: what streamed of the one before is void
+	recordText   recordType = "text"   // Text, a piece of the answer
+	recordCalls  recordType = "calls"  // Message asks for calls, which come now
+	recordResult recordType = "result" // Message answers one of them; the last one for a call counts
+	recordSettle recordType = "settle" // all results are there; Text, if any, is a note below the last
+	recordSteer  recordType = "steer"  // Text is what a person adds; a prompt or add that follows has it
+	recordAdd    recordType = "add"    // Entries follow what is there
+	recordStaged recordType = "staged" // Entries that anew brings in: half of them, as a crash leaves it, change nothing
+	recordAnew   recordType = "anew"   // all before is void but the last Staged of these entries; Turn, Title
+	recordEnd    recordType = "end"    // the run ended: Turn, Status, StopReason, Usage
 )
 
 // record is one change of a session and, as JSON, one line of its file.
@@ -39,8 +40,8 @@ type record struct {
 	Turn       int        `json:"turn,omitempty"` // of the run, from 1; before what may be long
 	Title      string     `json:"title,omitempty"`
 	RunID      string     `json:"runId,omitempty"`
-	From       int        `json:"from,omitempty"`
 	Steers     int        `json:"steers,omitempty"` // how many that were added the message has
+	Staged     int        `json:"staged,omitempty"`
 	Status     string     `json:"status,omitempty"`
 	StopReason string     `json:"stopReason,omitempty"`
 	Usage      *Usage     `json:"usage,omitempty"`
@@ -60,6 +61,7 @@ type entry struct {
 // transcript is what a session's records come to.
 type transcript struct {
 	entries []entry
+	staged  []entry  // see recordStaged
 	round   *round   // calls whose results are not all there
 	partial []byte   // of the answer that is streaming
 	added   []string // by a person, and in no message yet
@@ -83,6 +85,7 @@ func (t *transcript) apply(r record) {
 	switch r.Type {
 	case recordRun:
 		t.interrupt()
+		t.staged = nil
 		t.running, t.turns, t.begun, t.title = true, max(t.turns+1, r.Turn), r.At, cmp.Or(t.title, r.Title)
 		t.prompt = len(t.entries)
 		if r.Message != nil {
@@ -117,15 +120,11 @@ func (t *transcript) apply(r record) {
 		t.partial = nil
 		t.entries = append(t.entries, r.Entries...)
 		t.added = t.added[min(max(r.Steers, 0), len(t.added)):]
-	case recordReplace:
-		if r.From >= 0 && r.From <= len(t.entries) {
-			t.round, t.partial = nil, nil
-			t.entries = append(t.entries[:r.From:r.From], r.Entries...)
-			t.turns, t.title = max(t.turns, r.Turn), cmp.Or(t.title, r.Title)
-			if r.Turn > 0 { // it is the whole, in which they have their place
-				t.added = nil
-			}
-		}
+	case recordStaged:
+		t.staged = append(t.staged, r.Entries...)
+	case recordAnew:
+		staged := t.staged[max(len(t.staged)-max(r.Staged, 0), 0):]
+		*t = transcript{entries: staged, turns: max(r.Turn, 0), title: r.Title, begun: r.At}
 	case recordEnd:
 		t.interrupt()
 		t.turns, t.last = max(t.turns, r.Turn), &r
@@ -201,9 +200,17 @@ func (t *transcript) messages() []Message {
 	return out
 }
 
-// whole is one record that makes an empty transcript to this one.
-func (t *transcript) whole() record {
-	return record{Type: recordReplace, At: t.begun, Turn: t.turns, Title: t.title, Entries: t.entries}
+// wholeEntries is how many entries stand in one record of a whole transcript:
+// no line gets too long to be read.
+const wholeEntries = 64
+
+// whole is the records that make a transcript to this one, whatever it was.
+func (t *transcript) whole() []record {
+	var list []record
+	for part := range slices.Chunk(t.entries, wholeEntries) {
+		list = append(list, record{Type: recordStaged, Entries: part})
+	}
+	return append(list, record{Type: recordAnew, At: t.begun, Turn: t.turns, Title: t.title, Staged: len(t.entries)})
 }
 
 // valid returns a message whose texts are as they come back from a file.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The record of the whole says all, whatever was there before: a writer that
+// The records of the whole say all, whatever was there before: a writer that
 // fell behind its disk ends with it.
 func TestWholeVoidsWhatWasThere(t *testing.T) {
 	begun := func() *transcript {
@@ -17,7 +17,9 @@ func TestWholeVoidsWhatWasThere(t *testing.T) {
 	}
 	memory, file := begun(), begun()
 	memory.interrupt()
-	file.apply(memory.whole())
+	for _, r := range memory.whole() {
+		file.apply(r)
+	}
 	for _, one := range []*transcript{memory, file} {
 		one.apply(record{Type: recordRun, Message: &Message{Role: User, Text: "next"}})
 	}
