@@ -2,12 +2,14 @@ package agent_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -318,6 +320,53 @@ func TestSessionFileOfOddContent(t *testing.T) {
 				t.Errorf("%v: after going on the file says\n%s\nthe memory\n%s", err, got, d.State())
 			}
 		})
+	}
+}
+
+// A file of 200 MB loads, and one that is 200 MB of nothing does too, without
+// being held in memory; a run that is cancelled does not wait for either.
+func TestSessionFileIsHuge(t *testing.T) {
+	dir := t.TempDir()
+	a := keeper(dir)
+	said(t, a, "s", "first")
+	path := a.SessionPath("/f", "s")
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := []byte(`{"t":"add","entries":[{"role":"assistant","text":"` + strings.Repeat("a line of fifty bytes, as results of tools have it\\n", 1000) + `"}]}` + "\n")
+	n := 0
+	for size := 0; size < 200<<20; n++ {
+		size += len(result)
+		if _, err := f.Write(result); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := begin(t, keeper(dir), "s")
+	if got := len(d.Messages()); got != 2+n {
+		t.Errorf("%d messages, want %d", got, 2+n)
+	}
+	finish(t, d)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(agent.ErrCancelled)
+	if _, err := keeper(dir).ShowSession(ctx, inF, "s"); !errors.Is(err, agent.ErrCancelled) {
+		t.Errorf("cancelled: %v", err)
+	}
+
+	said(t, a, "nothing", "first")
+	if err := errors.Join(f.Close(), os.Remove(path), os.Truncate(a.SessionPath("/f", "nothing"), 200<<20)); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	d = begin(t, keeper(dir), "nothing")
+	runtime.ReadMemStats(&after)
+	if got := len(d.Messages()); got != 2 || after.TotalAlloc-before.TotalAlloc > 8<<20 {
+		t.Errorf("%d messages, %d bytes", got, after.TotalAlloc-before.TotalAlloc)
+	}
+	finish(t, d)
+	if info, err := os.Stat(a.SessionPath("/f", "nothing")); err != nil || info.Size() > 1<<20 {
+		t.Errorf("%v, %v", info, err)
 	}
 }
 

@@ -13,8 +13,12 @@ import (
 	"os"
 )
 
-// maxSessionLine is the longest line that is read: a prompt, with all images.
-const maxSessionLine = 128 << 20
+// The longest lines that are read: a prompt with all images, and what is no
+// record anyway.
+const (
+	maxSessionLine = 128 << 20
+	maxOddLine     = 4 << 10
+)
 
 // loadedSession is what a file says.
 type loadedSession struct {
@@ -109,19 +113,23 @@ func (l *sessionReader) read(ctx context.Context, f io.Reader) error {
 // nil. At io.EOF it gives what stands behind the last line.
 func readLongLine(in *bufio.Reader) (line []byte, size int64, err error) {
 	var long []byte
+	most := int64(maxSessionLine)
 	for {
 		part, err := in.ReadSlice('\n')
+		if size == 0 && len(part) > 0 && part[0] != '{' {
+			most = maxOddLine
+		}
 		size += int64(len(part))
 		if err == nil && long == nil {
 			return part[:len(part)-1], size, nil
 		}
-		if size <= maxSessionLine {
+		if size <= most {
 			long = append(long, part...)
 		} else {
-			long = long[:0]
+			long = append(long[:0], part[:min(len(part), maxOddLine)]...)
 		}
 		switch {
-		case err == nil && size > maxSessionLine:
+		case err == nil && size > most:
 			return nil, size, nil
 		case err == nil:
 			return long[:len(long)-1], size, nil
