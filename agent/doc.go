@@ -8,5 +8,7 @@
 // Two things are worth knowing before a change. Every tool call goes through
 // one func, (*Agent).call, which checks for a cancel, decides, asks, calls,
 // audits and cuts. And a session's history is valid for a provider at all
-// times: an answer with calls is added together with all their results.
+// times: an answer with calls is added together with all their results. It
+// changes by records alone, which are also the lines of the session's file
+// (transcript.go): what is loaded is what was in memory.
 package agent

@@ -36,10 +36,12 @@ type session struct {
 	disk    func(*os.File) sessionOutput
 	file    sessionFile // of who has the turn
 
-	mu      sync.Mutex // guards what follows, up to users
-	said    transcript
-	onDisk  bool                 // there is a file of it, or was until another process deleted it
-	allowed map[allowance]string // what "session" covers, and the definition it was given for
+	mu     sync.Mutex // guards what follows, up to users
+	said   transcript
+	onDisk bool // there is a file of it, or was until another process deleted it
+	// allowed is what "session" covers, and the definition it was given for. It
+	// is in memory alone: a process that starts again asks again.
+	allowed map[allowance]string
 
 	known known // what was seen of files
 
@@ -206,7 +208,7 @@ func (s *sessions) leave(one *session) {
 	one.idle = time.Now()
 }
 
-// forget makes room for one more session.
+// forget makes room for one more session. What could not be written goes last.
 func (s *sessions) forget() {
 	if len(s.all) < maxSessions {
 		return
@@ -214,7 +216,10 @@ func (s *sessions) forget() {
 	var oldest sessionKey
 	var found *session
 	for k, one := range s.all {
-		if one.users == 0 && (found == nil || one.idle.Before(found.idle)) {
+		switch {
+		case one.users > 0:
+		case found == nil, found.file.behind && !one.file.behind,
+			found.file.behind == one.file.behind && one.idle.Before(found.idle):
 			oldest, found = k, one
 		}
 	}

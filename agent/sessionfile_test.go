@@ -365,6 +365,13 @@ func TestSessionFileIsHuge(t *testing.T) {
 		t.Errorf("%d messages, %d bytes", got, after.TotalAlloc-before.TotalAlloc)
 	}
 	finish(t, d)
+	said(t, a, "more", "first")
+	if err := os.Truncate(a.SessionPath("/f", "more"), 1<<30+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keeper(dir).Begin("/f", "more"); err == nil || !strings.Contains(err.Error(), "start a new session") {
+		t.Errorf("more than 1 GiB: %v", err)
+	}
 	if info, err := os.Stat(a.SessionPath("/f", "nothing")); err != nil || info.Size() > 1<<20 {
 		t.Errorf("%v, %v", info, err)
 	}

@@ -8,9 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agentls/agent"
+	"agentls/agent/agenttest"
 )
 
 var inF = []string{"/f"}
@@ -309,5 +311,54 @@ func TestForgottenSessionLoadsAgain(t *testing.T) {
 	finish(t, d)
 	if got := list(t, a, "/f"); len(got) != 300 || slices.ContainsFunc(got, func(s agent.SessionInfo) bool { return s.Turns != 1 }) {
 		t.Errorf("%d sessions", len(got))
+	}
+}
+
+// What was allowed for a session ends with the process, and with a clear.
+func TestSessionApprovalIsInMemory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.host.Answer = agenttest.Always(agent.DecisionSession)
+		asked := func(when string, want int) {
+			t.Helper()
+			w.must(when, agenttest.Call(call("c", "mcp__fake__echo", "{}")))
+			if n := len(w.host.Questions()); n != want {
+				t.Errorf("%s: %d questions, want %d", when, n, want)
+			}
+		}
+		asked("first", 1)
+		asked("again", 1)
+		w.restart()
+		asked("after a restart", 2)
+		asked("again", 2)
+		if err := w.agent.ClearSession([]string{w.dir}, "s"); err != nil {
+			t.Fatal(err)
+		}
+		asked("after a clear", 3)
+	})
+}
+
+// A session whose results are kept takes them along, and leaves none.
+func TestSessionResultsGoWithIt(t *testing.T) {
+	w := newWorld(t)
+	w.task.Limits.ToolResultBytes = 1000
+	w.must("go", agenttest.Call(call("c", "mcp__fake__echo", `{"text":"`+strings.Repeat("long ", 1000)+`"}`)))
+	results := func() int {
+		files, err := filepath.Glob(filepath.Join(w.state, "results", "*", "*.txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(files)
+	}
+	in := []string{w.dir}
+	to, err := w.agent.ForkSession(t.Context(), in, "s")
+	if n := results(); err != nil || n != 2 {
+		t.Fatalf("%d results after a fork, %v", n, err)
+	}
+	if err := w.agent.ClearSession(in, "s"); err != nil || results() != 1 {
+		t.Errorf("%d results after a clear, %v", results(), err)
+	}
+	if err := w.agent.DeleteSession(in, to); err != nil || results() != 0 {
+		t.Errorf("%d results after a delete, %v", results(), err)
 	}
 }
