@@ -14,10 +14,12 @@ import (
 // answer. What is over it is thinned for the request (see [excerpt]); the history
 // itself stays whole.
 const (
-	defaultWindow = 128000 // tokens, where nothing is known of the model
-	answerRoom    = 8192   // tokens, a quarter of a small window at most
-	fewestTokens  = 1000   // a budget never falls below this
+	answerRoom   = 8192 // tokens, a quarter of a small window at most
+	fewestTokens = 1000 // a budget never falls below this
 )
+
+// DefaultWindow is assumed of a model of which nothing is known, in tokens.
+const DefaultWindow = 128000
 
 // Model is what is known of the model behind an [LLM].
 type Model struct {
@@ -26,8 +28,7 @@ type Model struct {
 	ContextWindow int // tokens; 0: unknown
 }
 
-// Described is an [LLM] that knows its model. What it knows may grow: a
-// provider that refuses a request often tells its window.
+// Described is an [LLM] that knows its model.
 type Described interface {
 	Model() Model
 }
@@ -43,9 +44,10 @@ func (r *run) vocabulary() *vocabulary { return vocabularyOf(r.model().Name) }
 
 // gauge is what this process learned of how a model counts.
 type gauge struct {
-	ratio float64 // the provider's tokens to one of ours; 0: unknown
-	most  int     // of ours, what may be taken where the window is not as known; 0: nothing was refused
-	since time.Time
+	ratio  float64 // the provider's tokens to one of ours; 0: unknown
+	window int     // that the provider told, of its own tokens; 0: it did not
+	most   int     // of ours, what may be taken where the window is not as told; 0: nothing was refused
+	since  time.Time
 }
 
 // forgetAfter is when a refusal counts for less: a provider may have been
@@ -94,10 +96,26 @@ func (g gauge) took(counted, told int) gauge {
 	return g
 }
 
-// refused learns from a refusal of a request of counted tokens of ours.
-func (g gauge) refused(counted int) gauge {
+// refused learns from a refusal of a request of counted tokens of ours, with
+// which the provider told its window or did not.
+func (g gauge) refused(counted, window int) gauge {
+	if window > 0 && (g.window == 0 || window < g.window) {
+		g.window = window
+		if g.room(window) < counted {
+			return g // that explains it
+		}
+	}
 	g.most, g.since = max(counted*9/10, fewestTokens), time.Now()
 	return g
+}
+
+// room is how many tokens, as we count, a request can have in a window.
+func (g gauge) room(window int) int {
+	n := window - min(answerRoom, window/4)
+	if g.ratio > 0 {
+		n = int(float64(n) / g.ratio)
+	}
+	return max(n, fewestTokens)
 }
 
 // budget is how many tokens, as we count, a request should have.
@@ -113,12 +131,12 @@ func (r *run) budget() int {
 // of the model.
 func (r *run) window() int {
 	m := r.model()
-	window := cmp.Or(m.ContextWindow, defaultWindow)
-	n := window - min(answerRoom, window/4)
-	if g := r.a.gauges.of(m); g.ratio > 0 {
-		n = int(float64(n) / g.ratio)
+	g := r.a.gauges.of(m)
+	window := cmp.Or(m.ContextWindow, g.window, DefaultWindow)
+	if g.window > 0 {
+		window = min(window, g.window)
 	}
-	return max(n, fewestTokens)
+	return g.room(window)
 }
 
 // toolResultBytes is the longest that a result may be: a quarter of the budget
@@ -176,31 +194,22 @@ func (r *run) tooMuch(f fit, tools int) string {
 // length all the same is asked once more, with much less
 // (editor-code-assistant/eca#391: never for ever).
 func (r *run) askFitting(ctx context.Context, set toolset) (req Request, resp Response, err error) {
-	before := r.model()
 	if req, err = r.request(set, r.budget()); err != nil {
 		return req, resp, err
 	}
 	resp, err = r.ask(ctx, req)
-	if !tooLong(err) || ctx.Err() != nil || resp.Text != "" {
+	if !r.learnRefusal(req, err) || ctx.Err() != nil || resp.Text != "" {
 		return req, resp, err
 	}
 	size := r.tokens(req)
-	r.learnRefusal(before, size)
 	less, e := r.request(set, min(size*6/10, r.budget()))
 	if e != nil || r.tokens(less) > size*9/10 {
 		return req, resp, err // what the provider says is the best reason
 	}
 	r.a.log.Info("asking again with less", "run", r.t.RunID, "tokens", size, "now", r.tokens(less))
-	if resp, err = r.ask(ctx, less); tooLong(err) {
-		r.learnRefusal(r.model(), r.tokens(less))
-	}
+	resp, err = r.ask(ctx, less)
+	r.learnRefusal(less, err)
 	return less, resp, err
-}
-
-// tooLong reports whether a provider refused a request for its length.
-func tooLong(err error) bool {
-	pe, ok := errors.AsType[*ProviderError](err)
-	return ok && pe.Kind == KindContext
 }
 
 // learn compares our count of a request with the provider's. A small one is
@@ -217,13 +226,16 @@ func (r *run) learn(req Request, told int) {
 	r.a.gauges.change(r.model(), func(g gauge) gauge { return g.took(counted, told) })
 }
 
-// learnRefusal notes that a request of size tokens was too long, unless the
-// provider told its window with that.
-func (r *run) learnRefusal(before Model, size int) {
-	if r.model().ContextWindow != before.ContextWindow {
-		return
+// learnRefusal learns from a refusal of a request for its length, and reports
+// whether err is one.
+func (r *run) learnRefusal(req Request, err error) bool {
+	pe, ok := errors.AsType[*ProviderError](err)
+	if !ok || pe.Kind != KindContext {
+		return false
 	}
-	r.a.gauges.change(before, func(g gauge) gauge { return g.refused(size) })
+	size := r.tokens(req)
+	r.a.gauges.change(r.model(), func(g gauge) gauge { return g.refused(size, pe.Window) })
+	return true
 }
 
 // tokens returns what a request has, as we count.

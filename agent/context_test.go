@@ -26,6 +26,7 @@ type narrow struct {
 	refusals int
 	inARow   int
 	most     int
+	tells    bool // its window, with a refusal
 	told     bool // what Of says of the window is true
 	steps    int
 }
@@ -37,7 +38,11 @@ func (p *narrow) Complete(ctx context.Context, req agent.Request, on func(agent.
 			p.most = p.inARow
 		}
 		p.refusals++
-		return agent.Response{}, &agent.ProviderError{Kind: agent.KindContext, Message: fmt.Sprintf("%d tokens are too many", n)}
+		pe := &agent.ProviderError{Kind: agent.KindContext, Message: fmt.Sprintf("%d tokens are too many", n)}
+		if p.tells {
+			pe.Window = p.window
+		}
+		return agent.Response{}, pe
 	}
 	p.inARow = 0
 	resp, err := p.LLM.Complete(ctx, req, on)
@@ -75,6 +80,7 @@ func TestLongRunStaysInTheWindow(t *testing.T) {
 		"small window":     {steps: 30, window: 8192, tokens: func(n int) int { return n / 4 }, told: true},
 		"other vocabulary": {steps: 30, window: 60000, tokens: func(n int) int { return n * 10 / 25 }, told: true},
 		"unknown window":   {steps: 30, window: 32000, tokens: func(n int) int { return n / 4 }},
+		"told window":      {steps: 30, window: 24000, tokens: func(n int) int { return n / 4 }, tells: true},
 		"tells nothing":    {steps: 30, window: 32000, tokens: func(n int) int { return n / 3 }, silent: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,7 +108,7 @@ func TestLongRunStaysInTheWindow(t *testing.T) {
 				if err != nil || res.Status != "completed" || res.Text != "done" || len(res.ToolCalls) != p.steps-1 {
 					t.Fatalf("%v: %s, %d calls, %d refusals", err, res.Status, len(res.ToolCalls), p.refusals)
 				}
-				if p.most > 1 || p.refusals > 3 || name == "known window" && p.refusals > 0 {
+				if p.most > 1 || p.refusals > 3 || p.told && p.refusals > 1 || p.tells && p.refusals > 1 || name == "known window" && p.refusals > 0 {
 					t.Errorf("%d refusals, %d in a row", p.refusals, p.most)
 				}
 				whole := 0

@@ -54,7 +54,8 @@ type thin struct {
 	of             Message
 	results, texts bool // what is left out of it
 	shown          Message
-	tokens         int // 0: not made yet
+	tokens         int  // 0: not made yet
+	kept           bool // what is left out is kept; else the ids in it stand for those to come
 }
 
 // fit returns the history for a request, thinned where it is over the budget,
@@ -242,15 +243,26 @@ func (s *sketch) thinned(i int) *thin {
 	if t.tokens > 0 && t.results == results && t.texts == texts && t.of.Stored == m.Stored && sameTexts(t.of, m) {
 		return t
 	}
-	*t = thin{of: m, results: results, texts: texts, shown: m}
-	if results {
-		t.shown = s.withoutResult(i, t.shown)
-	}
-	if texts && (m.Role != User || i < s.prompt) {
-		t.shown = s.withoutTexts(t.shown)
-	}
-	t.tokens = s.vocabulary.message(t.shown)
+	*t = thin{of: m, results: results, texts: texts}
+	t.shown = s.leaveOut(t, i, shelf{store: s.shelf.store})
+	t.tokens = s.vocabulary.message(t.shown) + idTokens
 	return t
+}
+
+// idTokens is more than the words about an id have.
+const idTokens = 16
+
+// leaveOut returns what is shown in the place of the i-th message, and keeps
+// on shelf what is not.
+func (s *sketch) leaveOut(t *thin, i int, shelf shelf) Message {
+	m := t.of
+	if t.results {
+		m = s.withoutResult(i, m, shelf)
+	}
+	if t.texts && (m.Role != User || i < s.prompt) {
+		m = withoutTexts(m, shelf)
+	}
+	return m
 }
 
 // render returns the messages that are shown. A gap is told where it was.
@@ -265,6 +277,9 @@ func (s *sketch) render() []Message {
 			continue
 		}
 		if t := s.thinned(i); t != nil {
+			if !t.kept { // now that it is known that this is shown
+				t.shown, t.kept = s.leaveOut(t, i, s.shelf), true
+			}
 			m = t.shown
 		}
 		if i > 0 && len(out) == 0 {

@@ -16,7 +16,7 @@ const (
 const toSaveRoom = "left out by agentls to save room"
 
 // withoutResult is a message without the result of a tool, or images, in it.
-func (s *sketch) withoutResult(i int, m Message) Message {
+func (s *sketch) withoutResult(i int, m Message, shelf shelf) Message {
 	if len(m.Images) > 0 {
 		m = withoutImages([]Message{m}, toSaveRoom)[0]
 	}
@@ -30,14 +30,14 @@ func (s *sketch) withoutResult(i int, m Message) Message {
 	case id != "":
 		m.Text = what + fmt.Sprintf("read_result with id %q shows all of it]", id)
 	default:
-		m.Text = what + s.shown(m.Text)
+		m.Text = what + keptAs(shelf, m.Text)
 	}
 	return m
 }
 
-// shown says how to see a text again.
-func (s *sketch) shown(text string) string {
-	if id := s.shelf.put(text); id != "" {
+// keptAs keeps a text and says how to see it again.
+func keptAs(shelf shelf, text string) string {
+	if id := shelf.put(text); id != "" {
 		return fmt.Sprintf("read_result with id %q shows it]", id)
 	}
 	return "it is not kept]"
@@ -64,7 +64,7 @@ var attachments = []string{"\n\n<resource ", "\n\n<resource_error ", "\n\n<docum
 
 // withoutTexts is an earlier message without its attachments, its long
 // arguments and the middle of a long text.
-func (s *sketch) withoutTexts(m Message) Message {
+func withoutTexts(m Message, shelf shelf) Message {
 	if m.Role == User {
 		at := len(m.Text)
 		for _, begin := range attachments {
@@ -73,11 +73,11 @@ func (s *sketch) withoutTexts(m Message) Message {
 			}
 		}
 		if blocks := m.Text[at:]; len(blocks) > shortText {
-			m.Text = m.Text[:at] + fmt.Sprintf("\n\n[agentls left out what was attached here to save room: %d bytes; ", len(blocks)) + s.shown(blocks)
+			m.Text = m.Text[:at] + fmt.Sprintf("\n\n[agentls left out what was attached here to save room: %d bytes; ", len(blocks)) + keptAs(shelf, blocks)
 		}
 	}
 	if m.Role != ToolRole && len(m.Text) > oldText {
-		k := s.shelf.keep(oldText)
+		k := shelf.keep(oldText)
 		k.add(m.Text)
 		k.Close()
 		m.Text = k.String()

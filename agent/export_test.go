@@ -37,10 +37,10 @@ func (a *Agent) History(folder, session string) []Message {
 }
 
 // Offered returns the names of the tools that a request would offer.
-func (a *Agent) Offered() []string { return a.toolset(true, defaultWindow).names() }
+func (a *Agent) Offered() []string { return a.toolset(true, DefaultWindow).names() }
 
 // Specs returns what a request would offer.
-func (a *Agent) Specs() []ToolSpec { return a.toolset(true, defaultWindow).specs }
+func (a *Agent) Specs() []ToolSpec { return a.toolset(true, DefaultWindow).specs }
 
 // FetchFromLoopback lets web_fetch reach a test's servers.
 func (a *Agent) FetchFromLoopback() { a.web = newFetcher(nil, "test", loopbackToo) }
@@ -84,6 +84,3 @@ func Tokens(messages ...Message) (n int) {
 	}
 	return n
 }
-
-// DefaultWindow is what is assumed of an unknown model.
-const DefaultWindow = defaultWindow

@@ -114,6 +114,7 @@ type ProviderError struct {
 	Kind      ErrorKind
 	Message   string // a sentence, no secret in it
 	Retryable bool
+	Window    int   // of a KindContext: the context window that the provider tells, in tokens; 0: it does not
 	Began     bool  // the answer had begun when it broke off
 	Err       error // the cause, may be nil
 }

@@ -5,7 +5,7 @@ package agent
 // none.
 func (a *Agent) ModelNames(server string) map[string]string {
 	names := map[string]string{}
-	for _, t := range a.toolset(true, defaultWindow).byName {
+	for _, t := range a.toolset(true, DefaultWindow).byName {
 		if t.server == server && !t.virtual {
 			names[t.name] = t.model
 		}

@@ -77,7 +77,7 @@ func FuzzToolNamesLeadBack(f *testing.F) {
 		}
 		add(&tool{server: "w", name: "read_resource", virtual: true})
 		add(&tool{name: "read_file"})
-		set := choose(nil, tools, defaultWindow)
+		set := choose(nil, tools, DefaultWindow)
 		if len(set.byName) != len(tools) {
 			t.Fatalf("%d names for %d tools", len(set.byName), len(tools))
 		}
@@ -101,7 +101,7 @@ func TestTooManyTools(t *testing.T) {
 	for i := range 20 {
 		served = append(served, &tool{server: "small", name: fmt.Sprintf("t%03d", i)})
 	}
-	set := choose(own, slices.Clone(served), defaultWindow)
+	set := choose(own, slices.Clone(served), DefaultWindow)
 	count := map[string]int{}
 	for _, x := range set.byName {
 		count[x.server]++
@@ -113,7 +113,7 @@ func TestTooManyTools(t *testing.T) {
 		t.Errorf("left out %d of %v", set.leftN, set.left)
 	}
 	slices.Reverse(served)
-	if again := choose(own, served, defaultWindow); !slices.EqualFunc(again.specs, set.specs, func(a, b ToolSpec) bool { return a.Name == b.Name }) {
+	if again := choose(own, served, DefaultWindow); !slices.EqualFunc(again.specs, set.specs, func(a, b ToolSpec) bool { return a.Name == b.Name }) {
 		t.Error("the choice depends on the order")
 	}
 }

@@ -14,6 +14,7 @@ type apiError struct {
 	Code    string // code and type, such as "context_length_exceeded invalid_request_error"
 	Status  int    // an HTTP status that the error itself names; 0: none
 	Wait    time.Duration
+	Window  int // the context window that a field of the error tells (llama.cpp); 0: none
 }
 
 // text is everything that may classify the error, in lower case.
@@ -92,6 +93,9 @@ func (e *apiError) readObject(m map[string]any, depth int) {
 				e.Status = int(x)
 			}
 		}
+	}
+	if n, ok := m["n_ctx"].(float64); ok && n > 0 && n < 1<<31 {
+		e.Window = int(n)
 	}
 	if meta, ok := m["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
 		if raw, ok := meta["raw"].(string); ok {

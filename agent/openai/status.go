@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"net/http"
 	"strconv"
 	"strings"
@@ -47,7 +48,9 @@ func (f failures) status(code int, e *apiError) *agent.ProviderError {
 	said, why := f.quote(code, e.words()), e.text()
 	switch {
 	case code != 401 && code != 403 && code != 404 && f.overflows(code, why):
-		return f.context(said)
+		pe := f.context(said)
+		pe.Window = cmp.Or(e.Window, windowIn(why))
+		return pe
 	case spent().MatchString(why) && e.Wait == 0, code == 402:
 		return f.make(agent.KindRateLimit, false, nil, "the account at %s has no quota left%s%s: check its plan and billing", f.host, f.asked, said)
 	case code == 429, code != 401 && code != 403 && limited().MatchString(why):

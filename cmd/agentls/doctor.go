@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"agentls/agent"
 	"agentls/agent/config"
 	"agentls/mcp"
 )
@@ -116,8 +117,23 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 	case len(models) > 0 && !slices.Contains(models, c.Model):
 		d.say(tooBad, "provider %s: it does not list the model %q; it offers %s", c.Name, c.Model, some(models))
 	default:
-		d.say(good, "provider %s: %s answers, model %s", c.Name, host(c.BaseURL), c.Model)
+		d.say(good, "provider %s: %s answers, model %s, %s", c.Name, host(c.BaseURL), c.Model, d.window(c))
 	}
+}
+
+// window says how much a request may hold, and where that is from.
+func (d *doctor) window(c config.Provider) string {
+	known := 0
+	if llm, err := openaiLLM(d.parts, c); err == nil {
+		known = llm.Model().ContextWindow
+	}
+	switch {
+	case c.ContextWindow > 0:
+		return fmt.Sprintf("context window %d tokens", c.ContextWindow)
+	case known > 0:
+		return fmt.Sprintf("context window %d tokens, as is known of the model", known)
+	}
+	return fmt.Sprintf("context window not known: %d tokens are assumed; contextWindow in the provider's settings says it", agent.DefaultWindow)
 }
 
 // localProviders are probed by doctor alone, and only when none is configured.
