@@ -76,6 +76,12 @@ func TestCheckAudit(t *testing.T) {
 		}, "a decision without a line"},
 		{"an allowed call was denied", func(l []agent.AuditEntry, e *Evidence) []agent.AuditEntry { e.decisions[3].Action = "allow"; return l }, "nothing denied it"},
 		{"a call behind the gate", func(l []agent.AuditEntry, e *Evidence) []agent.AuditEntry { e.Served("srv", "done"); return l }, "has no line"},
+		{"a kill in a call", func(l []agent.AuditEntry, e *Evidence) []agent.AuditEntry {
+			e.Killed = true
+			e.Served("srv", "done")
+			e.Log([]byte(`msg="tool call decided" run=r server=srv tool=more decision=allow by=policy`))
+			return l
+		}, ""},
 		{"no reason", change("rather-not", func(l *agent.AuditEntry) { l.Reason = " " }), "for no reason"},
 		{"a person denies", change("no", func(l *agent.AuditEntry) { l.DecidedBy = "user" }), "a person does not deny"},
 		{"a rule rejects", change("rather-not", func(l *agent.AuditEntry) { l.DecidedBy = "rule:x" }), "a rule does not reject"},

@@ -37,6 +37,8 @@ type Evidence struct {
 	Since time.Time
 	// SomeRuns: there may be runs that nobody told of.
 	SomeRuns bool
+	// Killed: the process was, so that calls in flight have no line.
+	Killed bool
 	// Secrets must stand nowhere in the audit or the log.
 	Secrets []string
 	log     []byte

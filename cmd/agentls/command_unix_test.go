@@ -32,6 +32,7 @@ func startAsking(t *testing.T, provider http.HandlerFunc, prompt string) *asking
 	server := httptest.NewServer(provider)
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
+	t.Cleanup(func() { checkAudit(t, filepath.Join(dir, "state", "agentls"), "", true) })
 	// The binary is a name of the test binary: it starts itself as the reaper.
 	binary := filepath.Join(dir, "agentls")
 	if err := os.Link(os.Args[0], binary); err != nil {

@@ -39,7 +39,9 @@ func newLlamaWorld(t *testing.T, model llamatest.Model, experimental map[string]
 	w := &llamaWorld{t: t, provider: llamatest.Start(t, llamatest.Options{Model: model})}
 	cmd := exec.Command(buildBinary(t))
 	cmd.Dir = t.TempDir()
-	cmd.Env = demoEnvironment(os.Environ(), t.TempDir())
+	home := t.TempDir()
+	cmd.Env = demoEnvironment(os.Environ(), home)
+	t.Cleanup(func() { checkAudit(t, filepath.Join(home, "state", "agentls"), "", false) })
 	var err error
 	if w.client, err = lspclient.Start(cmd, lspclient.Options{Show: w.frame}); err != nil {
 		t.Fatal(err)

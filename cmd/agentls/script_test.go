@@ -48,7 +48,9 @@ func TestScripts(t *testing.T) {
 			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
 			e.Setenv("FAKE", string(b))
 			e.Setenv("D", "$") // for a dollar that expand leaves
-			e.Defer(func() { checkAudit(t, filepath.Join(home, "state", "agentls"), filepath.Join(e.WorkDir, "fake.log")) })
+			e.Defer(func() {
+				checkAudit(t, filepath.Join(home, "state", "agentls"), filepath.Join(e.WorkDir, "fake.log"), false)
+			})
 			return err
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile},
@@ -57,9 +59,10 @@ func TestScripts(t *testing.T) {
 
 // checkAudit holds the audit of a state directory against the log beside it
 // and against what reached the fake server. It is done at the end of every
-// story.
-func checkAudit(tb testing.TB, state, fake string) {
-	told := agenttest.Evidence{SomeRuns: true, Secrets: []string{"sk-script-secret"}}
+// story; killed: the process was, in the middle of calls.
+func checkAudit(tb testing.TB, state, fake string, killed bool) {
+	tb.Helper()
+	told := agenttest.Evidence{SomeRuns: true, Killed: killed, Secrets: []string{"sk-script-secret", "sk-session-test"}}
 	if err := told.LogFile(filepath.Join(state, "log", "agentls.log")); err != nil {
 		tb.Error(err)
 	}

@@ -30,6 +30,7 @@ type sessionWorld struct {
 	t         *testing.T
 	dir       string
 	folder    string
+	fake      string // the log of the fake servers
 	env       []string
 	mu        sync.Mutex
 	histories [][]agent.Message // of each request, without the system's message
@@ -40,7 +41,8 @@ func newSessionWorld(t *testing.T) *sessionWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &sessionWorld{t: t, dir: dir, folder: filepath.Join(dir, "ws")}
+	w := &sessionWorld{t: t, dir: dir, folder: filepath.Join(dir, "ws"), fake: filepath.Join(dir, "fake.log")}
+	t.Cleanup(func() { checkAudit(t, filepath.Join(dir, "state", "agentls"), w.fake, true) })
 	if err := os.MkdirAll(w.folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +133,7 @@ func (w *sessionWorld) editor(ctx context.Context, prompt string) (e *lspclient.
 		"capabilities": map[string]any{"experimental": map[string]any{"agentls": map[string]bool{"runEvents": true}}},
 		"initializationOptions": map[string]any{
 			"workspaceTrusted": true, "approval": map[string]string{"default": "allow"},
-			"mcpServers": map[string]any{"fake": fakeServer(w.t, mcptest.Options{})},
+			"mcpServers": map[string]any{"fake": fakeServer(w.t, mcptest.Options{Log: w.fake})},
 		},
 	}, nil)
 	if err != nil {
@@ -152,11 +154,13 @@ func TestSessionSurvivesAKill(t *testing.T) {
 	for _, c := range []struct {
 		name, prompt string
 		reached      func(e event) bool
+		kept         string // in the file, by then
 		want         func(m []agent.Message) bool
 	}{
 		{
 			"in the stream", "stream it",
 			func(e event) bool { return e.Kind == "text" && strings.Contains(e.Delta, "w49") },
+			"w49",
 			func(m []agent.Message) bool {
 				return len(m) == 3 && strings.HasPrefix(m[1].Text, "w0 w1 ") && strings.HasSuffix(m[1].Text, "w49 \n\n[the run was interrupted here]")
 			},
@@ -171,6 +175,7 @@ func TestSessionSurvivesAKill(t *testing.T) {
 					return echoed && sleeps
 				}
 			}(),
+			`"toolCallId":"c1"`,
 			func(m []agent.Message) bool {
 				return len(m) == 6 && m[1].Text == "I sleep." && len(m[1].ToolCalls) == 2 && m[2].Text == "first" &&
 					m[3].Text == "The call was interrupted. Whether it had an effect is unknown." && m[4].Text == "[the run was interrupted here]"
@@ -191,9 +196,7 @@ func TestSessionSurvivesAKill(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if c.name == "in a call" { // its end is told before its result is kept, by an instant
-				w.awaitFile(`"toolCallId":"c1"`)
-			}
+			w.awaitFile(c.kept) // all is told before it is kept, by an instant
 			kill(t, e.PID())
 			if err := e.Close(); err == nil {
 				t.Error("the server was not killed")
