@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"agentls/mcp"
 )
@@ -21,20 +22,35 @@ const secretValue = `\[redacted\]|(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'&;|,)}\]]+)
 // A shell's line may go on in the next one.
 const secretSpace = `(?:\s|\\\r?\n)+`
 
-// Secrets that stand beside their name in a text: a command's option
-// (--token abc, --token=abc, -u me:abc), an assignment (API_KEY=abc, "key":
-// "abc", set key abc), a header (Authorization: …), a URL's user info, a key in
-// PEM.
-var (
-	secretOption = regexp.MustCompile(`(?i)((?:^|[\s"'=])--?` + secretWord + `)(` + secretSpace + `|=)(` + secretValue + `)`)
-	secretUser   = regexp.MustCompile(`(?i)((?:^|\s)(?:-u|--user|--proxy-user)(?:` + secretSpace + `|=)?["']?[^\s:"'/]+:)(` + secretValue + `)`)
-	secretPlaced = regexp.MustCompile(`(?i)(\bsshpass` + secretSpace + `-p\s*|\b(?:mysql\w*|mariadb\w*)\b[^|;&\n]{0,200}\s-p|\bset` + secretSpace + `\S*` + secretWord + secretSpace + `)(` + secretValue + `)`)
-	secretCookie = regexp.MustCompile(`(?i)(\bcookie["']?\s*:\s*)[^"'\n]+`)
-	secretPEM    = regexp.MustCompile(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`)
-	secretAssign = regexp.MustCompile(`(?i)(\b` + secretWord + `["']?\s*[=:]\s*)(?:(?:bearer|basic|token)\s+)?(` + secretValue + `)`)
-	secretURL    = regexp.MustCompile(`(://)[^\s/@"']+@`)
-	optionAlone  = regexp.MustCompile(`(?i)^(?:--?` + secretWord + `|-u|--user|--proxy-user)$`)
-)
+// secretPatterns match secrets that stand beside their name in a text.
+type secretPatterns struct {
+	option *regexp.Regexp // --token abc, --token=abc
+	assign *regexp.Regexp // API_KEY=abc, "key": "abc", Authorization: …
+	url    *regexp.Regexp // a URL's user info
+	user   *regexp.Regexp // -u me:abc
+	placed *regexp.Regexp // set key abc, sshpass -p abc, mysql -pabc
+	cookie *regexp.Regexp
+	pem    *regexp.Regexp // a private key
+	alone  *regexp.Regexp // an option whose value is the next argument
+}
+
+// secretsBeside are compiled at their first use: all of them take longer than
+// most of a start.
+//
+//nolint:gochecknoglobals // a constant
+var secretsBeside = sync.OnceValue(func() secretPatterns {
+	re := regexp.MustCompile
+	return secretPatterns{
+		option: re(`(?i)((?:^|[\s"'=])--?` + secretWord + `)(` + secretSpace + `|=)(` + secretValue + `)`),
+		assign: re(`(?i)(\b` + secretWord + `["']?\s*[=:]\s*)(?:(?:bearer|basic|token)\s+)?(` + secretValue + `)`),
+		url:    re(`(://)[^\s/@"']+@`),
+		user:   re(`(?i)((?:^|\s)(?:-u|--user|--proxy-user)(?:` + secretSpace + `|=)?["']?[^\s:"'/]+:)(` + secretValue + `)`),
+		placed: re(`(?i)(\bsshpass` + secretSpace + `-p\s*|\b(?:mysql\w*|mariadb\w*)\b[^|;&\n]{0,200}\s-p|\bset` + secretSpace + `\S*` + secretWord + secretSpace + `)(` + secretValue + `)`),
+		cookie: re(`(?i)(\bcookie["']?\s*:\s*)[^"'\n]+`),
+		pem:    re(`(?s)()-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)`),
+		alone:  re(`(?i)^(?:--?` + secretWord + `|-u|--user|--proxy-user)$`),
+	}
+})
 
 // redactText returns a text without the secrets that are known or stand beside
 // a name of one.
@@ -42,22 +58,23 @@ func redactText(secrets *mcp.Secrets, text string) string {
 	if text == "" {
 		return ""
 	}
+	p := secretsBeside()
 	text = secrets.Redact(text)
-	text = secretURL.ReplaceAllString(text, "${1}"+mcp.Redacted+"@")
-	text = secretOption.ReplaceAllString(text, "${1}${2}"+mcp.Redacted)
+	text = p.url.ReplaceAllString(text, "${1}"+mcp.Redacted+"@")
+	text = p.option.ReplaceAllString(text, "${1}${2}"+mcp.Redacted)
 	lower := strings.ToLower(text) // most texts hold nothing that these look for
-	for _, p := range []struct {
+	for _, rare := range []struct {
 		pattern *regexp.Regexp
 		words   []string
 	}{
-		{secretUser, []string{"-u", "user"}}, {secretPlaced, []string{"sshpass", "mysql", "mariadb", "set"}},
-		{secretCookie, []string{"cookie"}}, {secretPEM, []string{"private key"}},
+		{p.user, []string{"-u", "user"}}, {p.placed, []string{"sshpass", "mysql", "mariadb", "set"}},
+		{p.cookie, []string{"cookie"}}, {p.pem, []string{"private key"}},
 	} {
-		if slices.ContainsFunc(p.words, func(w string) bool { return strings.Contains(lower, w) }) {
-			text = p.pattern.ReplaceAllString(text, "${1}"+mcp.Redacted)
+		if slices.ContainsFunc(rare.words, func(w string) bool { return strings.Contains(lower, w) }) {
+			text = rare.pattern.ReplaceAllString(text, "${1}"+mcp.Redacted)
 		}
 	}
-	return secretAssign.ReplaceAllString(text, "${1}"+mcp.Redacted)
+	return p.assign.ReplaceAllString(text, "${1}"+mcp.Redacted)
 }
 
 // tellable makes foreign text fit to be told: without secrets, one line of at
@@ -138,7 +155,7 @@ func (r *redactor) list(v []any, secret bool) []any {
 		}
 		s, _ := one.(string)
 		out = append(out, r.value(one, secret || after))
-		after = len(s) < 256 && optionAlone.MatchString(s)
+		after = len(s) < 256 && secretsBeside().alone.MatchString(s)
 	}
 	return out
 }
