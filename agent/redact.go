@@ -67,8 +67,10 @@ func redactText(secrets *mcp.Secrets, text string) string {
 		pattern *regexp.Regexp
 		words   []string
 	}{
-		{p.user, []string{"-u", "user"}}, {p.placed, []string{"sshpass", "mysql", "mariadb", "set"}},
-		{p.cookie, []string{"cookie"}}, {p.pem, []string{"private key"}},
+		{p.user, []string{"-u", "user"}},
+		{p.placed, []string{"sshpass", "mysql", "mariadb", "set"}},
+		{p.cookie, []string{"cookie"}},
+		{p.pem, []string{"private key"}},
 	} {
 		if slices.ContainsFunc(rare.words, func(w string) bool { return strings.Contains(lower, w) }) {
 			text = rare.pattern.ReplaceAllString(text, "${1}"+mcp.Redacted)

@@ -141,6 +141,7 @@ func writeJSON(out io.Writer, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetIndent("", "  ")
+	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
 		return err
 	}
