@@ -257,3 +257,31 @@ func TestViewOfAClearedSession(t *testing.T) {
 		}
 	}
 }
+
+// A last round that is too long alone is cut, each result to its share, rather
+// than that the run fails; the rest can be read.
+func TestLastRoundIsSqueezed(t *testing.T) {
+	t.Parallel()
+	history := []agent.Message{{Role: agent.User, Text: "do it"}, {Role: agent.Assistant}}
+	for i := range 4 {
+		id := fmt.Sprintf("c%d", i)
+		history[1].ToolCalls = append(history[1].ToolCalls, call(id, "mcp__fake__echo", "{}"))
+		history = append(history, agent.Message{Role: agent.ToolRole, ToolCallID: id, Text: strings.Repeat(fmt.Sprintf("line of %d\n", i), 10+i*500)})
+	}
+	history = append(history, agent.Message{Role: agent.User, Text: "[agentls: the images of the tool results above, in order]", Images: []agent.Image{{MIMEType: "image/png", Data: "iVBORw0KGgo="}}})
+	v := &agent.View{}
+	got, err := v.Fit(history, 0, 500, 3000, t.TempDir())
+	if err != nil || len(got) != len(history) || agent.Tokens(got...)+500 > 3000 {
+		t.Fatalf("%v: %d messages, %d tokens", err, len(got), agent.Tokens(got...))
+	}
+	if got[2].Text != history[2].Text {
+		t.Errorf("a short result was cut: %q", got[2].Text)
+	}
+	for _, m := range got[3:6] {
+		contains(t, m.Text, "bytes here, lines ", "read_result with id ")
+	}
+	contains(t, got[6].Text, "left out by agentls to save room")
+	if _, err := v.Fit(history, 0, 500, 700, t.TempDir()); err == nil {
+		t.Error("it fits into nothing")
+	}
+}

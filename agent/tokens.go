@@ -4,7 +4,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/tiktoken-go/tokenizer"
+	"github.com/tiktoken-go/tokenizer/codec"
 )
 
 // What messages cost beside their texts, in tokens.
@@ -26,7 +26,7 @@ const (
 // needed, in some tens of milliseconds and megabytes: never before a history
 // comes near its limit. Safe for concurrent use.
 type vocabulary struct {
-	load func() tokenizer.Codec
+	load func() *codec.Codec
 }
 
 // The vocabularies that OpenAI's models have; what others count by is learned
@@ -34,17 +34,9 @@ type vocabulary struct {
 //
 //nolint:gochecknoglobals // constant data, loaded once
 var (
-	o200k  = &vocabulary{sync.OnceValue(func() tokenizer.Codec { return codec(tokenizer.O200kBase) })}
-	cl100k = &vocabulary{sync.OnceValue(func() tokenizer.Codec { return codec(tokenizer.Cl100kBase) })}
+	o200k  = &vocabulary{sync.OnceValue(codec.NewO200kBase)}
+	cl100k = &vocabulary{sync.OnceValue(codec.NewCl100kBase)}
 )
-
-func codec(e tokenizer.Encoding) tokenizer.Codec {
-	c, err := tokenizer.Get(e)
-	if err != nil {
-		panic(err) // it is embedded
-	}
-	return c
-}
 
 // vocabularyOf returns the one of a model, the newest where it is not known.
 func vocabularyOf(model string) *vocabulary {
