@@ -138,9 +138,10 @@ func (a *Agent) Run(ctx context.Context, t Task) (Result, error) {
 
 // Close waits for tool calls that were left to their owner and for the files of
 // sessions, half a second at most. No call starts after it.
-func (a *Agent) Close() { a.calls.close(500*time.Millisecond, a.sessions.sync.Wait) }
+func (a *Agent) Close() { a.calls.close(500 * time.Millisecond) }
 
-// calls counts the tool calls in flight, the abandoned ones included.
+// calls counts the tool calls in flight, the abandoned ones included, and the
+// files of sessions that the disk has not taken yet.
 type calls struct {
 	mu     sync.Mutex // guards closed, and no Go races with close's Wait
 	closed bool
@@ -159,14 +160,20 @@ func (c *calls) start(f func()) (ok bool) {
 	return true
 }
 
-func (c *calls) close(most time.Duration, alsoWait func()) {
+// own runs f as start does; after close at once, as nobody would wait for it.
+func (c *calls) own(f func()) {
+	if !c.start(f) {
+		f()
+	}
+}
+
+func (c *calls) close(most time.Duration) {
 	c.mu.Lock()
 	c.closed = true
 	c.mu.Unlock()
 	done := make(chan struct{})
 	go func() { // ends with the last call; what outlives Close has no other owner left
 		c.wg.Wait()
-		alsoWait()
 		close(done)
 	}()
 	timer := time.NewTimer(most)

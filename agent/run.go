@@ -78,7 +78,7 @@ func (r *run) start(ctx context.Context) error {
 	if err := s.begin(ctx, r.notKept); err != nil {
 		return err
 	}
-	defer r.a.sessions.finish(s)
+	defer r.a.sessions.finish(ctx, s, r.a.calls.own)
 	r.s = s
 	r.changes = &changes{locks: &r.a.locks, known: &s.known, undo: r.a.undo.start(r.t.RunID), step: noStep}
 	r.knowAttachment()

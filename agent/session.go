@@ -173,8 +173,7 @@ type sessions struct {
 
 	mu   sync.Mutex
 	all  map[sessionKey]*session
-	told bool           // that they cannot be kept, since they last could
-	sync sync.WaitGroup // files that are written to the disk
+	told bool // that they cannot be kept, since they last could
 }
 
 func newSessions(dir string, log *slog.Logger) sessions {

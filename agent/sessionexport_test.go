@@ -81,7 +81,7 @@ func (d *Dialogue) End() { d.end(StatusCompleted, "end_turn", Usage{}) }
 // Finish lets the session go.
 func (d *Dialogue) Finish() error {
 	defer d.release()
-	return d.finish(func(f func()) { f() })
+	return d.finish(context.Background(), func(f func()) { f() })
 }
 
 // Messages is what a model would get.

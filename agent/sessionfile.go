@@ -197,13 +197,13 @@ func (s *session) openFile(tail []byte, tell func(error)) error {
 // that it must know of.
 func (s *session) written(ctx context.Context) {
 	if w := s.file.writer; w != nil {
-		w.flush(ctx)
+		w.flush(ctx, sessionWriteWait)
 	}
 }
 
-// finish lets the session go after a run. The file is synced by a goroutine
-// that own starts.
-func (s *session) finish(own func(func())) error {
+// finish lets the session go after a run, whose ctx it is. The file is synced by
+// a goroutine that own starts.
+func (s *session) finish(ctx context.Context, own func(func())) error {
 	f := &s.file
 	w, lock := f.writer, f.lock
 	f.writer, f.lock = nil, nil
@@ -211,7 +211,11 @@ func (s *session) finish(own func(func())) error {
 		lock.release()
 		return nil
 	}
-	w.flush(context.Background())
+	most := sessionWriteWait
+	if ctx.Err() != nil {
+		most = sessionCancelWait
+	}
+	w.flush(context.WithoutCancel(ctx), most)
 	w.close()
 	var err error
 	f.size, f.tried, err = w.state()
@@ -234,9 +238,9 @@ func (s *session) finish(own func(func())) error {
 }
 
 // finish lets a session go after a run.
-func (s *sessions) finish(one *session) {
+func (s *sessions) finish(ctx context.Context, one *session, own func(func())) {
 	kept := one.file.writer != nil
-	err := one.finish(func(f func()) { s.sync.Go(f) })
+	err := one.finish(ctx, own)
 	if kept && err == nil {
 		s.mu.Lock()
 		s.told = false

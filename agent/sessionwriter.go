@@ -8,11 +8,14 @@ import (
 	"time"
 )
 
-// sessionWriteWait is how long a run waits for its disk before it goes on in
-// memory.
-const sessionWriteWait = 2 * time.Second
+// How long a run waits for its disk before it goes on in memory; one that was
+// cancelled is to be answered soon.
+const (
+	sessionWriteWait  = 2 * time.Second
+	sessionCancelWait = 250 * time.Millisecond
+)
 
-var errSlowDisk = errors.New("the disk did not take it within 2 s")
+var errSlowDisk = errors.New("the disk did not take it in time")
 
 // sessionOutput is what a sessionWriter writes to, an *os.File.
 type sessionOutput interface {
@@ -67,8 +70,9 @@ func (w *sessionWriter) kick() {
 	}
 }
 
-// flush waits until all lines are written, until they cannot be, or for ctx.
-func (w *sessionWriter) flush(ctx context.Context) {
+// flush waits until all lines are written, or cannot be, or for ctx. A disk that
+// takes longer than most has failed.
+func (w *sessionWriter) flush(ctx context.Context, most time.Duration) {
 	w.mu.Lock()
 	if w.err != nil {
 		w.mu.Unlock()
@@ -78,7 +82,7 @@ func (w *sessionWriter) flush(ctx context.Context) {
 	w.waiting = append(w.waiting, written)
 	w.kick()
 	w.mu.Unlock()
-	timer := time.NewTimer(sessionWriteWait)
+	timer := time.NewTimer(most)
 	defer timer.Stop()
 	select {
 	case <-written:

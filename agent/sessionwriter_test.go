@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"agentls/agent"
+	"agentls/agent/agenttest"
 )
 
 var errNoSpace = &fs.PathError{Op: "write", Path: "…", Err: errors.New("no space left on device")}
@@ -107,7 +108,7 @@ func TestDiskHangs(t *testing.T) {
 		if _, _, err = w.run(t.Context(), "two"); err != nil {
 			t.Error(err)
 		}
-		if got := notices(w.host); len(got) != 1 || !strings.Contains(got[0], "did not take it within 2 s") {
+		if got := notices(w.host); len(got) != 1 || !strings.Contains(got[0], "did not take it in time") {
 			t.Errorf("told %q", got)
 		}
 		if _, err := keeper(filepath.Join(w.state, "sessions")).Begin(w.dir, "s"); err == nil {
@@ -119,6 +120,21 @@ func TestDiskHangs(t *testing.T) {
 		if n := len(llm.Last().Messages); n != 6 {
 			t.Errorf("%d messages", n)
 		}
+	})
+}
+
+func TestCancelDoesNotWaitForADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		hang := make(chan struct{})
+		w.agent.SetDisk(func(f *os.File) agent.Disk { return hungDisk{hasty{f}, hang} })
+		if _, took := w.cancelled("go", agenttest.Step{Text: []string{"some "}, Block: true}); took > 300*time.Millisecond {
+			t.Errorf("the answer took %v", took)
+		}
+		close(hang)
+		synctest.Wait()
+		_, llm := w.must("next")
+		contains(t, llm.Last().Messages[2].Text, "some \n\n[the run was cancelled here]")
 	})
 }
 
