@@ -18,8 +18,12 @@ type replacement struct {
 // Each old text must occur exactly once; \n in it stands for the file's own
 // line endings, which new text gets. An error says to the model what to mend;
 // with hints it shows the text that may be meant.
-func replaceAll(text string, edits []replacement, hints bool) (string, error) {
-	ending := lineEnding(text)
+func replaceAll(text string, edits []replacement, hints bool) (after string, err error) {
+	ending, view := lineEnding(text), viewOf
+	if n := strings.Count(text, "\n"); n > 0 && strings.Count(text, "\r\n") == n { // as its lines are all alike, once is enough
+		text, ending, view = lf(text), "\n", func(text string) lineView { return lineView{text: text} }
+		defer func() { after = strings.ReplaceAll(after, "\n", "\r\n") }()
+	}
 	for i, e := range edits {
 		which := "edit 1"
 		if len(edits) > 1 {
@@ -31,7 +35,7 @@ func replaceAll(text string, edits []replacement, hints bool) (string, error) {
 		if lf(e.Old) == lf(e.New) {
 			return "", fmt.Errorf("%s: its old and its new text are equal", which)
 		}
-		v := viewOf(text)
+		v := view(text)
 		switch at := occurrences(v.text, lf(e.Old)); len(at) {
 		case 1:
 			text = text[:v.offset(at[0])] + withEnding(e.New, ending) + text[v.offset(at[0]+len(lf(e.Old))):]
@@ -73,14 +77,14 @@ func withEnding(text, ending string) string {
 	return text
 }
 
-// view is a text whose lines all end in \n.
-type view struct {
+// lineView is a text whose lines all end in \n.
+type lineView struct {
 	text string
 	cut  []int // where in text a \r is missing: before these, in order
 }
 
-func viewOf(text string) view {
-	v := view{text: lf(text)}
+func viewOf(text string) lineView {
+	v := lineView{text: lf(text)}
 	if len(v.text) == len(text) {
 		return v
 	}
@@ -97,7 +101,7 @@ func viewOf(text string) view {
 
 // offset leads an offset of the view back to the text that it is of. A place
 // at a line's end is before its \r.
-func (v view) offset(at int) int {
+func (v lineView) offset(at int) int {
 	before, _ := slices.BinarySearch(v.cut, at)
 	return at + before
 }

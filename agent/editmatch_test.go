@@ -23,6 +23,7 @@ func TestReplaceAll(t *testing.T) {
 		{"byte order mark", "\uFEFFa\nb", edits{{"a", "x"}}, "\uFEFFx\nb"},
 		{"no last newline", "a\nb", edits{{"b", "c"}}, "a\nc"},
 		{"astral", "𝄞 é\n", edits{{"é", "𝄟"}}, "𝄞 𝄟\n"},
+		{"\\r before CRLF", "a\r\r\nb\r\n", edits{{"b", "c\nd"}}, "a\r\r\nc\r\nd\r\n"},
 		{"a lone \\r", "a\rb", edits{{"a\rb", "c"}}, "c"},
 	} {
 		got, err := replaceAll(c.text, c.edits, true)

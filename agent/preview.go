@@ -7,8 +7,12 @@ type Preview struct {
 	Diff           string // unified; cut in the middle where it is very long
 }
 
-// maxPreview is the longest diff that a question shows, in bytes.
-const maxPreview = 256 << 10
+// What a question shows at most of a diff, in bytes, and of how many lines one
+// is made: that takes its time.
+const (
+	maxPreview   = 256 << 10
+	previewLines = 500_000
+)
 
 // preview compares a file with what next would make of it; ok is false where
 // it would fail, or change nothing.
@@ -22,5 +26,9 @@ func preview(e env, at place, next func(found) (string, error)) (p Preview, ok b
 		return p, false
 	}
 	d := differ(f.text, after)
-	return Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: truncate(unified(at.shown, f.text, after), maxPreview)}, true
+	p = Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: "[too many lines to be shown]"}
+	if lineCount(f.text)+lineCount(after) <= previewLines {
+		p.Diff = truncate(unified(at.shown, f.text, after), maxPreview)
+	}
+	return p, true
 }

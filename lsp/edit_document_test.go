@@ -56,7 +56,9 @@ func (w *world) edits() (list []lsptest.TextEdit) {
 	return list
 }
 
-// zed-industries/zed#42895: an edit touches what differs and nothing else.
+// zed-industries/zed#42895: an edit touches what differs and nothing else, at
+// places that are right beyond ASCII (charmbracelet/crush#2325) and never
+// overlap (charmbracelet/crush#2322).
 func TestEditChangesOnlyWhatDiffers(t *testing.T) {
 	unversioned := lsptest.Capabilities()
 	unversioned["workspace"].(obj)["workspaceEdit"] = obj{}

@@ -105,11 +105,7 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	if q.DefinitionChanged {
 		t.note("Its definition has changed since it was allowed.")
 	}
-	arguments := oneLine(t.secrets.Redact(string(q.Arguments)), 20000)
-	if strings.HasSuffix(arguments, "…") {
-		arguments += "\n  (That is not all of it.)"
-	}
-	fmt.Fprintf(t.tty, "  %s\n  %s", arguments, choices(q))
+	fmt.Fprintf(t.tty, "  %s\n  %s", t.shown(q), choices(q))
 	line, err := readLine(ctx, t.tty)
 	if err != nil {
 		return agent.Answer{}, err
@@ -124,6 +120,19 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		return agent.Answer{Decision: agent.DecisionAlways}, nil
 	}
 	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
+}
+
+// shown is what a call would do: the change of a file, else its arguments.
+func (t *terminal) shown(q agent.Question) string {
+	if p := q.Preview; p != nil {
+		diff := strings.TrimRight(printable(t.secrets.Redact(p.Diff)), "\n")
+		return fmt.Sprintf("%s: +%d −%d lines\n  %s", oneLine(p.Path, 300), p.Added, p.Removed, strings.ReplaceAll(diff, "\n", "\n  "))
+	}
+	arguments := oneLine(t.secrets.Redact(string(q.Arguments)), 20000)
+	if strings.HasSuffix(arguments, "…") {
+		arguments += "\n  (That is not all of it.)"
+	}
+	return arguments
 }
 
 // choices asks for one of the answers that count.
