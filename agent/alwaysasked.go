@@ -127,13 +127,21 @@ var changers = map[string]bool{
 // changesProtected says why a simple command that is allowed is asked about
 // all the same: its arguments name a file that is always asked about, and its
 // program is one that changes files. What other programs do is not known.
-func (a *Agent) changesProtected(words []shellWord) string {
+func (a *Agent) changesProtected(r *run, words []shellWord, cwd string) string {
 	if !changers[programName(words[0].text)] {
 		return ""
 	}
+	base := cwd
+	if len(r.folders) > 0 && !filepath.IsAbs(cwd) {
+		base = filepath.Join(r.folders[0].given, cwd)
+	}
 	for _, w := range words[1:] {
 		for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune("= \t\n'\":;,", r) }) {
-			if protectedPath(part) || slices.ContainsFunc(a.own, func(own string) bool { return below(own, filepath.Clean(part)) }) {
+			abs := part
+			if !filepath.IsAbs(part) {
+				part, abs = filepath.Join(cwd, part), filepath.Join(base, part)
+			}
+			if protectedPath(part) || slices.ContainsFunc(a.own, func(own string) bool { return below(own, abs) }) {
 				return "it may change " + quote(part)
 			}
 		}

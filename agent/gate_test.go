@@ -82,6 +82,7 @@ func TestGate(t *testing.T) {
 		{"deny of a server's tool with brackets", but(agent.Approval{Default: "allow"}, "fake/echo(x)"), echo, "rejected", "user"},
 		{"deny of a server's tools by a pattern", but(agent.Approval{Default: "allow"}, "fake/ec*"), echo, "rejected", "user"},
 		{"a command that changes what is always asked", allow("run_command(cp)"), command("cp x .git/hooks/post-commit"), "rejected", "user"},
+		{"a command that changes it in its directory", allow("run_command(cp)"), call("c", "run_command", `{"command":"cp ../../x post-commit","cwd":".git/hooks"}`), "rejected", "user"},
 		{"a command that changes something else", allow("run_command(cp)"), command("cp x src/y"), "completed", "rule:run_command(cp)"},
 		{"a command that reads it", allow("run_command(cat)"), command("cat AGENTS.md"), "completed", "rule:run_command(cat)"},
 		{"a command of the wrong type", everything, call("c", "run_command", `{"command":["ls"]}`), "completed", "policy"}, // the tool refuses it
@@ -212,6 +213,27 @@ func TestAlwaysAsked(t *testing.T) {
 					}
 				}
 			})
+		})
+	}
+}
+
+// A command whose program changes files is asked about where it names what is
+// always asked about, whatever allows it.
+func TestCommandsThatChangeWhatIsAlwaysAsked(t *testing.T) {
+	for command, want := range map[string]bool{
+		"cp x own/state.json": true, "cp x DIR/own/state.json": true, "cp x OWN/y": true, "cp x owner/y": false, "sed -i s/a/b/ .mcp.json": true, "tee -a sub/AGENTS.md": true,
+		"dd if=x of=.git/config": true, "curl -o .vscode/tasks.json https://x": true, "rm -rf './.agentls'": true, "cat own/state.json": false, "git add AGENTS.md": false, "cp a b": false,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.files()
+			w.special()
+			w.host.Answer = agenttest.Always(agent.DecisionAlways)
+			w.task.Approval = agent.Approval{Default: "allow", Allow: []string{"run_command"}}
+			w.must("go", agenttest.Call(call("c", "run_command", strings.ReplaceAll(args("command", command), "DIR", w.dir))))
+			if q := w.host.Questions(); len(q) > 0 != want || want && q[0].Covers != "" {
+				t.Errorf("%s: asked %+v, want %v", command, q, want)
+			}
 		})
 	}
 }

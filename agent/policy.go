@@ -132,10 +132,11 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 	case "words":
 		var in struct {
 			Command string `json:"command"`
+			Cwd     string `json:"cwd"`
 		}
 		_ = json.Unmarshal(args, &in) // an empty one is allowed by no rule
 		if c.command = readCommand(in.Command, runtime.GOOS != "windows"); c.command.words != nil {
-			c.forced = a.changesProtected(c.command.words)
+			c.forced = a.changesProtected(r, c.command.words, in.Cwd)
 		}
 	case "host":
 		var in struct {
