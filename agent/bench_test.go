@@ -42,7 +42,6 @@ func newBench(t *testing.T) *bench {
 	b.env = env{
 		folders: findFolders([]string{b.dir}), host: b.desk, limit: 50000, progress: func(mcp.Progress) {},
 		changes: &changes{locks: &fileLocks{}, known: &known{}, undo: newUndoStore("", slog.New(slog.DiscardHandler)).start("r1"), step: noStep},
-		guard:   func(place) string { return "" },
 		ignored: func(path string, _ bool) bool { return strings.Contains(path, string(filepath.Separator)+"vendor") },
 	}
 	return b

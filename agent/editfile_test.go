@@ -204,13 +204,3 @@ func TestFailedEditShowsNoSecrets(t *testing.T) {
 	b.env.asked = true
 	b.check(editFileTool(), edit(".env", "one=SECRT", "x"), "error: ", "one=SECRET")
 }
-
-// A path that was allowed and has come to lead to what is always asked about.
-func TestEditOfWhatIsAlwaysAsked(t *testing.T) {
-	b := newBench(t)
-	b.env.guard = func(at place) string { return "it decides what runs" }
-	b.check(editFileTool(), edit("a.txt", "one", "x"), "error: ", "it decides what runs, and nobody was asked")
-	b.check(writeFileTool(), fields{"path": "new", "content": "x"}, "error: ", "nobody was asked")
-	b.env.asked = true
-	b.check(editFileTool(), edit("a.txt", "one", "x"), "Edited")
-}

@@ -54,7 +54,6 @@ type env struct {
 	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
 	changes  *changes           // what the run changes of files; never nil
 	asked    bool               // a person has approved the call
-	guard    func(place) string // why a write is always asked about; "": it is not
 	progress func(mcp.Progress) // never nil
 }
 
