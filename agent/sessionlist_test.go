@@ -38,6 +38,20 @@ func list(t testing.TB, a *agent.Agent, folders ...string) []agent.SessionInfo {
 	return got
 }
 
+// awaitFile waits until a file holds some text.
+func awaitFile(t *testing.T, path, text string) {
+	t.Helper()
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		data, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(data), text) {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%q is not in %s: %v", text, path, err)
+		}
+	}
+}
+
 func TestSessionList(t *testing.T) {
 	dir := t.TempDir()
 	a := keeper(dir)
@@ -50,6 +64,8 @@ func TestSessionList(t *testing.T) {
 	for range 5000 {
 		live.Stream("some words of an answer that is long ")
 	}
+	live.Stream("so far")
+	awaitFile(t, a.SessionPath("/f", "live"), "so far") // it is written beside us
 	killed := begin(t, keeper(dir), "killed")
 	killed.Ask("go", "go")
 	finish(t, killed)
