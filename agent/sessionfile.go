@@ -17,14 +17,15 @@ type sessionFile struct {
 	path   string // empty: it is kept in memory alone
 	header sessionHeader
 
-	known  fs.FileInfo // the file when it was last in step with the memory; nil: there was none
+	known  fs.FileInfo // the file as we left it; nil: there was none
 	size   int64       // of what we know to be whole
-	tried  int64       // at most this much is ours
+	tail   []byte      // of a file that was loaded: what a crash left behind that
 	behind bool        // a write failed: the memory has more
 
 	lock   *sessionLock    // while a run has the session
 	writer *sessionWriter  // likewise
 	last   <-chan struct{} // closed when the writer of the last run is done; nil: there was none
+	late   *fs.FileInfo    // known, once last is closed; nil: known is right
 }
 
 // refusedSession is why a run cannot go on with a session, in words that a
@@ -51,12 +52,12 @@ func (s *session) begin(ctx context.Context, tell func(error)) error {
 		tell(errSlowDisk) // the run before still hangs in it, and has the lock
 		return nil
 	}
+	f.settle()
 	err := f.take()
 	if held, ok := errors.AsType[heldError](err); ok {
 		return refusedSession(held)
 	}
-	loaded, loadErr := s.reload(ctx)
-	if loadErr != nil {
+	if loadErr := s.reload(ctx); loadErr != nil {
 		f.give()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -64,7 +65,7 @@ func (s *session) begin(ctx context.Context, tell func(error)) error {
 		return refusedSession(loadErr)
 	}
 	if err == nil {
-		err = s.openFile(loaded, tell)
+		err = s.openFile(tell)
 	}
 	if err != nil {
 		f.behind = true
@@ -97,29 +98,32 @@ func (f *sessionFile) inStep(now fs.FileInfo) bool {
 	switch {
 	case now == nil || f.known == nil:
 		return now == nil && f.known == nil
-	case !os.SameFile(f.known, now):
-		return false
-	case f.behind:
-		return now.Size() >= f.size && now.Size() <= f.tried
 	}
-	return now.Size() == f.size && now.ModTime().Equal(f.known.ModTime())
+	return os.SameFile(f.known, now) && now.Size() == f.known.Size() && now.ModTime().Equal(f.known.ModTime())
+}
+
+// settle takes what a writer left after the end of its run.
+func (f *sessionFile) settle() {
+	if f.late != nil {
+		f.known, f.late = *f.late, nil
+	}
 }
 
 // reload reads the file when it is not what the memory has: at the first use,
 // or because another process used the session meanwhile.
-func (s *session) reload(ctx context.Context) (tail []byte, err error) {
+func (s *session) reload(ctx context.Context) error {
 	f := &s.file
 	now, err := statSession(f.path)
 	if err != nil || f.inStep(now) {
-		return nil, err
+		return err
 	}
 	if now == nil { // another process deleted it
 		s.forget()
-		return nil, nil
+		return nil
 	}
 	got, err := loadSession(ctx, f.path, s.key, s.log)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if f.behind {
 		s.log.Warn("a session goes on from what another process wrote; what could not be written here is gone", "file", f.path)
@@ -127,8 +131,8 @@ func (s *session) reload(ctx context.Context) (tail []byte, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said, s.onDisk = got.transcript, true
-	f.header, f.known, f.size, f.tried, f.behind = got.header, got.info, got.size, got.info.Size(), false
-	return got.tail, nil
+	f.header, f.known, f.size, f.tail, f.behind = got.header, got.info, got.size, got.tail, false
+	return nil
 }
 
 // forget empties a session that was cleared or deleted, with what was allowed
@@ -142,8 +146,7 @@ func (s *session) forget() {
 }
 
 // openFile opens the file for the run's records, behind what is whole in it.
-// tail is what a crash left behind the last line.
-func (s *session) openFile(tail []byte, tell func(error)) error {
+func (s *session) openFile(tell func(error)) error {
 	f := &s.file
 	flags := os.O_RDWR | os.O_CREATE
 	if f.known == nil {
@@ -165,8 +168,8 @@ func (s *session) openFile(tail []byte, tell func(error)) error {
 			f.header = sessionHeader{Version: sessionVersion, Folder: s.key.folder, Session: s.key.id, CreatedAt: time.Now().UTC().Round(0)}
 		}
 		first = line(f.header)
-	case json.Valid(tail):
-		first = append(bytes.Clone(tail), '\n')
+	case json.Valid(f.tail):
+		first = append(bytes.Clone(f.tail), '\n')
 	}
 	if err == nil && info.Size() > f.size {
 		err = out.Truncate(f.size)
@@ -175,7 +178,7 @@ func (s *session) openFile(tail []byte, tell func(error)) error {
 		_ = out.Close()
 		return err
 	}
-	f.known = info
+	f.known, f.tail = info, nil
 	f.writer = newSessionWriter(s.disk(out), f.size, tell)
 	if len(first) > 0 {
 		f.writer.put(first)
@@ -218,19 +221,23 @@ func (s *session) finish(ctx context.Context, own func(func())) error {
 	w.flush(context.WithoutCancel(ctx), most)
 	w.close()
 	var err error
-	f.size, f.tried, err = w.state()
-	f.behind, f.last = err != nil, w.done
-	if info, err := w.out.Stat(); err == nil {
-		f.known = info
-	}
-	if err == nil { // all is written: the next process may go on
+	f.size, err = w.state()
+	f.behind = err != nil
+	done := make(chan struct{})
+	late := new(fs.FileInfo)
+	f.last, f.late = done, late
+	end := func() { // nothing is written any more: the next process may go on
 		<-w.done
+		*late, _ = w.out.Stat() // nil: it is loaded again
 		lock.release()
-		lock = nil
+		close(done)
+	}
+	if err == nil {
+		end()
+		end = func() {}
 	}
 	own(func() { // ends when the disk has taken it
-		<-w.done
-		lock.release()
+		end()
 		_ = w.out.Sync() // what could not be written is told
 		_ = w.out.Close()
 	})

@@ -225,7 +225,7 @@ func (s *sessions) look(ctx context.Context, key sessionKey) (t transcript, h se
 	case one.turn <- struct{}{}: // nobody works on it here
 		defer one.release()
 		if one.file.path != "" {
-			if _, err := one.reload(ctx); err != nil {
+			if err := one.lookAgain(ctx); err != nil {
 				return t, h, err
 			}
 		}
@@ -241,6 +241,16 @@ func (s *sessions) look(ctx context.Context, key sessionKey) (t transcript, h se
 		t.round = &round{t.round.answer, maps.Clone(t.round.results)}
 	}
 	return t, h, nil
+}
+
+// lookAgain is reload where no run works on the session here: what a writer
+// still hangs in is in memory.
+func (s *session) lookAgain(ctx context.Context) error {
+	if s.file.last != nil && !closed(s.file.last) {
+		return nil
+	}
+	s.file.settle()
+	return s.reload(ctx)
 }
 
 // alone does something to a session that no run works on, here or elsewhere.

@@ -39,14 +39,13 @@ type sessionWriter struct {
 	lines   []byte
 	waiting []chan struct{}
 	size    int64 // of what is written whole
-	tried   int64 // at most this much of the file is ours
 	err     error
 	closed  bool
 }
 
 // newSessionWriter goes on behind size bytes. Its goroutine ends with close.
 func newSessionWriter(out sessionOutput, size int64, fail func(error)) *sessionWriter {
-	w := &sessionWriter{out: out, fail: fail, wake: make(chan struct{}, 1), done: make(chan struct{}), size: size, tried: size}
+	w := &sessionWriter{out: out, fail: fail, wake: make(chan struct{}, 1), done: make(chan struct{}), size: size}
 	go w.run()
 	return w
 }
@@ -59,7 +58,6 @@ func (w *sessionWriter) put(line []byte) {
 		return
 	}
 	w.lines = append(w.lines, line...)
-	w.tried += int64(len(line))
 	w.kick()
 }
 
@@ -160,8 +158,8 @@ func (w *sessionWriter) close() {
 }
 
 // state says how much is written, and why not all of it.
-func (w *sessionWriter) state() (size, tried int64, err error) {
+func (w *sessionWriter) state() (size int64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.size, w.tried, w.err
+	return w.size, w.err
 }

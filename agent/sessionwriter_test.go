@@ -66,7 +66,11 @@ func TestDiskFullAtEveryByte(t *testing.T) {
 			}
 			before := d.State()
 			room.Store(1 << 20)
-			other := begin(t, keeper(dir), "s") // as after a restart
+			copied := t.TempDir() // as after a restart
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			other := begin(t, keeper(copied), "s")
 			checkValid(t, other)
 			finish(t, other)
 			d = begin(t, a, "s")
@@ -80,6 +84,27 @@ func TestDiskFullAtEveryByte(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What could not be written does not overwrite what another process wrote
+// meanwhile.
+func TestUnwrittenGivesWayToAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	a := keeper(dir)
+	var room atomic.Int64
+	room.Store(1000)
+	a.SetDisk(func(f *os.File) agent.Disk { return fullDisk{hasty{f}, &room, true} })
+	d := begin(t, a, "s")
+	rich(d)
+	d.End()
+	if err := d.Finish(); err == nil {
+		t.Fatal("there was room")
+	}
+	said(t, keeper(dir), "s", "theirs")
+	room.Store(1 << 20)
+	said(t, a, "s", "ours")
+	texts := strings.Join(shown(t, keeper(dir), "s"), "\n")
+	contains(t, texts, "user: theirs\nassistant: answer to theirs\nuser: ours\nassistant: answer to ours")
 }
 
 // hungDisk takes nothing until it is let go.
