@@ -141,7 +141,7 @@ func (w *real) cancel(tool, args string) time.Duration {
 func TestCancelReachesTheServerOnce(t *testing.T) {
 	w := newReal(t, mcptest.Options{})
 	for _, tool := range []string{"sleep", "stubborn"} {
-		if took := w.cancel(tool, `{"seconds":20}`); took > 2*time.Second { // the fault takes 20 s
+		if took := w.cancel(tool, `{"seconds":20}`); took > 5*time.Second { // the fault takes 20 s
 			t.Errorf("%s: the answer took %v", tool, took)
 		}
 		asked := w.received.AwaitCall(t, tool)
@@ -178,7 +178,7 @@ func TestCancelWhileTheServerDoesNotRead(t *testing.T) {
 		}
 	}
 	_, _, err := w.run(ctx, "go", agenttest.Call(call("b", "mcp__fake__echo", `{"text":"`+strings.Repeat("x", 300_000)+`"}`)))
-	if took := time.Since(cancelled); !errors.Is(err, agent.ErrCancelled) || took > 2*time.Second {
+	if took := time.Since(cancelled); !errors.Is(err, agent.ErrCancelled) || took > 5*time.Second {
 		t.Errorf("%v, %v after the cancel", err, took)
 	}
 }
