@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"crypto/sha256"
 	"encoding/base32"
-	"encoding/hex"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -63,8 +61,7 @@ func (s *store) of(key sessionKey) shelf {
 	if s.dir == "" {
 		return shelf{store: s}
 	}
-	sum := sha256.Sum256([]byte(key.folder + "\x00" + key.id))
-	return shelf{store: s, dir: filepath.Join(s.dir, hex.EncodeToString(sum[:16]))}
+	return shelf{store: s, dir: filepath.Join(s.dir, key.hash())}
 }
 
 // create makes a file that becomes a result by settle.
