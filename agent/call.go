@@ -57,7 +57,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 		p.name = p.tool.name
 	}
 	var err error
-	if p.args, err = object(c.Arguments); err != nil {
+	if p.args, err = p.tool.arguments(c.Arguments); err != nil {
 		p.args = marshal(ellipsis(c.Arguments, 1000)) // as a string, for who looks at it
 	}
 	r.emitCall(p.event(ToolPending, ""), false)
@@ -77,7 +77,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 		return notStarted(may.by)
 	}
 	r.emitCall(p.event(ToolRunning, ""), false)
-	res = a.execute(ctx, r, p, may.by == "user" || may.by == "command")
+	res = a.execute(ctx, r, p, may)
 	res.by = may.by
 	if res.reason == "" {
 		res.reason = may.reason
@@ -85,14 +85,14 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	return res
 }
 
-// execute runs a permitted call; asked: by a person.
-func (a *Agent) execute(ctx context.Context, r *run, p pending, asked bool) callResult {
+// execute runs a permitted call.
+func (a *Agent) execute(ctx context.Context, r *run, p pending, may permit) callResult {
 	type answer struct {
 		out output
 		err error
 	}
 	e := r.env()
-	e.real, e.asked = p.real, asked
+	e.real, e.asked = p.real, may.asked
 	e.progress = func(m mcp.Progress) {
 		if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
 			r.emitCall(p.event(ToolRunning, text), false)

@@ -20,11 +20,12 @@ const maxAsked = 3
 // permit is whether a call may run; the result says why not.
 type permit struct {
 	granted bool
+	asked   bool // a person has seen just this call; an answer that was remembered is none
 	callResult
 }
 
 func granted(by, reason string) permit {
-	return permit{true, callResult{by: by, reason: reason}}
+	return permit{granted: true, callResult: callResult{by: by, reason: reason}}
 }
 
 // permit decides about a call, by the rules or by a person, whose edited
@@ -72,7 +73,7 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	case !answer.allows():
 		return rejected(answer), false
 	}
-	asked := v
+	asked, before := v, p.args
 	if refusal, ok := a.edit(p, answer); !ok {
 		return refusal, false
 	}
@@ -88,12 +89,14 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	if now, ok := a.current(p.tool); ok && now.definition != shown {
 		return permit{}, true
 	}
-	if v.covers.none() {
-		answer.Decision = DecisionOnce
+	if v.covers.none() || bytes.Equal(before, p.args) && v.covers.allowance != asked.covers.allowance {
+		answer.Decision = DecisionOnce // it covers nothing, or what nobody was told
 	}
 	a.keep(r, p.tool, v, answer.Decision)
 	p.real = v.real
-	return granted(decidedBy(answer), string(answer.Decision)), false
+	may = granted(decidedBy(answer), string(answer.Decision))
+	may.asked = answer.By == ""
+	return may, false
 }
 
 // edit takes edited arguments.
@@ -101,7 +104,7 @@ func (a *Agent) edit(p *pending, answer Answer) (refusal permit, ok bool) {
 	if answer.Arguments == nil || bytes.Equal(answer.Arguments, p.args) {
 		return permit{}, true
 	}
-	args, err := object(string(answer.Arguments))
+	args, err := p.tool.arguments(string(answer.Arguments))
 	if err != nil {
 		answer.Reason = "the edited arguments cannot be used: " + err.Error()
 		return rejected(answer), false

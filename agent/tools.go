@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ type env struct {
 	web      *fetcher           // never nil
 	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
 	changes  *changes           // what the run changes of files; never nil
-	asked    bool               // a person has approved the call
+	asked    bool               // a person has approved just this call
 	progress func(mcp.Progress) // never nil
 }
 
@@ -217,46 +216,4 @@ func (a *Agent) current(t *tool) (now *tool, ok bool) {
 		}
 	}
 	return t, false
-}
-
-// object returns a model's arguments as a compact JSON object. Nothing and
-// null are an empty one.
-func object(arguments string) (json.RawMessage, error) {
-	text := strings.TrimSpace(arguments)
-	if text == "" || text == "null" {
-		return json.RawMessage("{}"), nil
-	}
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(text), &fields); err != nil {
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return nil, errors.New("the arguments are JSON, but no object")
-		}
-		return nil, fmt.Errorf("the arguments are no valid JSON: %w", err)
-	}
-	return compact([]byte(text)), nil
-}
-
-// into decodes a tool's arguments; the error tells the model what to mend.
-func into(args json.RawMessage, v any) error {
-	if err := json.Unmarshal(args, v); err != nil {
-		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return fmt.Errorf("the argument %q must be of type %s, not %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
-		}
-		return fmt.Errorf("the arguments cannot be read: %w", err)
-	}
-	return nil
-}
-
-func jsonType(kind string) string {
-	switch kind {
-	case "bool":
-		return "boolean"
-	case "int":
-		return "integer"
-	case "struct", "ptr":
-		return "object"
-	case "slice":
-		return "array"
-	}
-	return kind
 }

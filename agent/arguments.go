@@ -1,0 +1,116 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// object returns a model's arguments as a compact JSON object. Nothing and
+// null are an empty one.
+func object(arguments string) (json.RawMessage, error) {
+	text := strings.TrimSpace(arguments)
+	if text == "" || text == "null" {
+		return json.RawMessage("{}"), nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(text), &fields); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, errors.New("the arguments are JSON, but no object")
+		}
+		return nil, fmt.Errorf("the arguments are no valid JSON: %w", err)
+	}
+	if key, twice := doubleKey([]byte(text)); twice {
+		return nil, fmt.Errorf("the arguments hold the key %q twice in one object", oneLine(key, 100))
+	}
+	return compact([]byte(text)), nil
+}
+
+// doubleKey finds a key that stands twice in an object of a valid JSON text.
+// Readers take one or the other: a person would be shown what does not run.
+func doubleKey(text []byte) (key string, twice bool) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	type level struct {
+		keys map[string]bool // nil: a list
+		key  bool            // a key comes next, not its value
+	}
+	var stack []level
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return "", false // its end
+		}
+		if delim, ok := token.(json.Delim); ok && (delim == '}' || delim == ']') {
+			stack = stack[:len(stack)-1]
+			continue
+		}
+		if n := len(stack) - 1; n >= 0 && stack[n].keys != nil {
+			if stack[n].key {
+				name, _ := token.(string)
+				if stack[n].keys[name] {
+					return name, true
+				}
+				stack[n].keys[name] = true
+			}
+			stack[n].key = !stack[n].key
+		}
+		switch token {
+		case json.Delim('{'):
+			stack = append(stack, level{keys: map[string]bool{}, key: true})
+		case json.Delim('['):
+			stack = append(stack, level{})
+		}
+	}
+}
+
+// arguments reads what a model, or a person, wrote as the arguments of a tool;
+// t is nil for a tool that there is not. A name in another case is none of a
+// tool that is made here, though Go would take it for one.
+func (t *tool) arguments(text string) (json.RawMessage, error) {
+	args, err := object(text)
+	if err != nil || t == nil || t.definition != "" {
+		return args, err
+	}
+	var given map[string]json.RawMessage
+	var schema struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(args, &given)      // an object, as it was read before
+	_ = json.Unmarshal(t.schema, &schema) // our own
+	for name := range given {
+		for known := range schema.Properties {
+			if name != known && strings.EqualFold(name, known) {
+				return nil, fmt.Errorf("there is no argument %q; write %q", oneLine(name, 100), known)
+			}
+		}
+	}
+	return args, nil
+}
+
+// into decodes a tool's arguments; the error tells the model what to mend.
+func into(args json.RawMessage, v any) error {
+	if err := json.Unmarshal(args, v); err != nil {
+		if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return fmt.Errorf("the argument %q must be of type %s, not %s", te.Field, jsonType(te.Type.Kind().String()), te.Value)
+		}
+		return fmt.Errorf("the arguments cannot be read: %w", err)
+	}
+	return nil
+}
+
+func jsonType(kind string) string {
+	switch kind {
+	case "bool":
+		return "boolean"
+	case "int":
+		return "integer"
+	case "struct", "ptr":
+		return "object"
+	case "slice":
+		return "array"
+	}
+	return kind
+}
