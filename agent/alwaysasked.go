@@ -30,16 +30,12 @@ func (a *Agent) alwaysAsked(r *run, name string, at *place) string {
 			}
 		}
 	}
-	for _, own := range a.own {
-		for _, dir := range []string{own, realPath(own)} {
-			if below(dir, at.abs) || below(dir, at.real) {
-				return quote(at.shown) + " is agentls' own"
-			}
-		}
+	if a.isOwn(at.abs) || a.isOwn(at.real) {
+		return quote(at.shown) + " is agentls' own"
 	}
 	for _, abs := range []string{at.abs, at.real} {
-		for dir := filepath.Dir(abs); len(dir) >= len(at.root); dir = filepath.Dir(dir) {
-			if isGitDir(dir) {
+		for dir, name := filepath.Dir(abs), filepath.Base(abs); len(dir) >= len(at.root) && name != "."; dir, name = filepath.Dir(dir), filepath.Base(dir) {
+			if isGitDir(dir, name) {
 				return quote(at.shown) + " is in a git directory"
 			}
 			if dir == filepath.Dir(dir) {
@@ -48,6 +44,11 @@ func (a *Agent) alwaysAsked(r *run, name string, at *place) string {
 		}
 	}
 	return ""
+}
+
+// isOwn reports whether a path is agentls' configuration or state.
+func (a *Agent) isOwn(abs string) bool {
+	return slices.ContainsFunc(a.own, func(own string) bool { return below(own, abs) || below(realPath(own), abs) })
 }
 
 // protectedPath reports whether a relative path is, or is in, what is always
@@ -106,11 +107,12 @@ func realPath(abs string) string {
 }
 
 // isGitDir reports whether a directory is a repository's or a work tree's git
-// directory, whatever its name: hooks and configuration in it run.
-func isGitDir(dir string) bool {
+// directory, whatever its name, or would be with one more entry: hooks and
+// configuration in it run.
+func isGitDir(dir, more string) bool {
 	has := func(name string) bool {
 		_, err := os.Lstat(filepath.Join(dir, name))
-		return err == nil
+		return err == nil || strings.EqualFold(name, more)
 	}
 	return has("HEAD") && (has("commondir") || has("objects") && has("refs"))
 }
@@ -124,27 +126,128 @@ var changers = map[string]bool{
 	"python": true, "python3": true, "node": true, "ruby": true, "awk": true, "gawk": true, "ed": true, "ex": true, "vi": true, "vim": true, "shred": true, "unlink": true,
 }
 
-// changesProtected says why a simple command that is allowed is asked about
-// all the same: its arguments name a file that is always asked about, and its
-// program is one that changes files. What other programs do is not known.
-func (a *Agent) changesProtected(r *run, words []shellWord, cwd string) string {
-	if !changers[programName(words[0].text)] {
-		return ""
-	}
-	base := cwd
-	if len(r.folders) > 0 && !filepath.IsAbs(cwd) {
-		base = filepath.Join(r.folders[0].given, cwd)
-	}
-	for _, w := range words[1:] {
-		for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune("= \t\n'\":;,", r) }) {
-			abs := part
-			if !filepath.IsAbs(part) {
-				part, abs = filepath.Join(cwd, part), filepath.Join(base, part)
+// maxTargets is how many words of a command are looked at for what they name.
+const maxTargets = 1000
+
+// changesProtected says why a command is asked about whatever allows it: its
+// redirects, or the arguments of a program that changes files, name what is
+// always asked about, "" for nothing. Names count from where the command runs
+// and from where it says that it goes. What other programs do is not known.
+func (a *Agent) changesProtected(r *run, c *command, cwd string) string {
+	t := targets{a: a, r: r}
+	t.goTo(cwd)
+	for _, part := range c.parts {
+		if name := programName(part[0].text); name == "cd" || name == "pushd" {
+			for _, w := range part[1:] {
+				t.goTo(w.text)
 			}
-			if protectedPath(part) || slices.ContainsFunc(a.own, func(own string) bool { return below(own, abs) }) {
-				return "it may change " + quote(part)
+		}
+	}
+	for _, w := range c.writes {
+		if why := t.written(w); why != "" {
+			return why
+		}
+	}
+	for _, part := range c.parts {
+		if !part[0].literal || !changers[programName(part[0].text)] {
+			continue
+		}
+		for _, w := range part[1:] {
+			if why := t.argument(w); why != "" {
+				return why
 			}
 		}
 	}
 	return ""
+}
+
+// targets judges the names in a command.
+type targets struct {
+	a     *Agent
+	r     *run
+	bases []place // where names may count from
+	seen  int
+}
+
+// goTo takes a directory from which names may count, as run_command finds it.
+func (t *targets) goTo(dir string) {
+	if at, err := commandPlace(t.r.folders, t.r.t.Host, dir); err == nil && len(t.bases) < 10 {
+		t.bases = append(t.bases, at)
+	}
+}
+
+// written judges the target of a redirect.
+func (t *targets) written(w shellWord) string {
+	switch {
+	case w.literal && (w.text == "/dev/null" || w.text == "/dev/stdout" || w.text == "/dev/stderr" || w.text == "/dev/tty" || strings.HasPrefix(w.text, "/dev/fd/")):
+		return ""
+	case !w.literal:
+		return "it cannot be told which file it writes"
+	}
+	for _, base := range t.bases {
+		if why := t.name(base, w.text, true); why != "" {
+			return why
+		}
+	}
+	return ""
+}
+
+// argument judges an argument of a program that changes files, whose parts may
+// be names.
+func (t *targets) argument(w shellWord) string {
+	if !w.literal && mayNameHidden(w.text) {
+		return "it may change what " + quote(w.text) + " names"
+	}
+	for _, part := range strings.FieldsFunc(w.text, func(r rune) bool { return strings.ContainsRune("= \t\n'\":;,", r) }) {
+		for _, base := range t.bases {
+			if why := t.name(base, part, false); why != "" {
+				return why
+			}
+		}
+	}
+	return ""
+}
+
+// name judges one name; outside: also whether it leads out of the workspace.
+func (t *targets) name(base place, name string, outside bool) string {
+	if t.seen++; t.seen > maxTargets {
+		return "it names more files than are looked at"
+	}
+	abs := filepath.FromSlash(name)
+	if rest, ok := strings.CutPrefix(abs, "~"+string(filepath.Separator)); ok {
+		abs = filepath.Join(t.home(), rest)
+	}
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(base.real, abs)
+	}
+	at, err := t.r.folders.contain(abs)
+	switch {
+	case protectedPath(name), t.a.isOwn(abs), err != nil && t.a.isOwn(realPath(abs)):
+		return "it may change " + quote(name)
+	case err == nil:
+		if why := t.a.alwaysAsked(t.r, name, &at); why != "" {
+			return why
+		}
+	case outside:
+		return t.a.alwaysAsked(t.r, name, nil)
+	}
+	return ""
+}
+
+// home is the home directory of commands.
+func (t *targets) home() string {
+	for _, kv := range t.a.children.env {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok {
+			return home
+		}
+	}
+	return ""
+}
+
+// mayNameHidden reports whether a word that expands may become a name that
+// begins with a dot: patterns match that only where the dot is written.
+func mayNameHidden(text string) bool {
+	return strings.Contains(text, "{") || slices.ContainsFunc(strings.Split(text, "/"), func(part string) bool {
+		return strings.HasPrefix(part, ".") && strings.ContainsAny(part, "*?[")
+	})
 }

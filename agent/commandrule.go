@@ -34,6 +34,8 @@ type command struct {
 	why   string
 	// parts are all simple commands inside, those that wrappers run included.
 	parts [][]shellWord
+	// writes are the targets of the redirects inside that write.
+	writes []shellWord
 	// unclear: there may be more in it than parts.
 	unclear bool
 }
@@ -51,7 +53,7 @@ func readCommand(text string, posix bool) *command {
 	c.words, c.why = simpleCommand(text)
 	s := commandScan{}
 	s.script(text, 0)
-	c.parts, c.unclear = s.parts, s.unclear
+	c.parts, c.writes, c.unclear = s.parts, s.writes, s.unclear
 	return c
 }
 

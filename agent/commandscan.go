@@ -14,47 +14,6 @@ const (
 	maxScanBytes = 4 * maxLooked
 )
 
-// wrapper is a program that runs what its arguments say.
-type wrapper struct {
-	operands int  // how many of its own come before the other's program
-	code     bool // the rest, joined, is shell code
-}
-
-// wrappers are the programs, and what shells have built in, that run others
-// by their nature. Those that do so by a flag of theirs (find, git, tar, go
-// test -exec, …) are left to the rules' words.
-//
-//nolint:gochecknoglobals // a constant table
-var wrappers = map[string]wrapper{
-	"sudo": {}, "doas": {}, "pkexec": {}, "run0": {}, "env": {}, "xargs": {}, "gxargs": {}, "nice": {}, "nohup": {}, "setsid": {}, "stdbuf": {},
-	"ionice": {}, "time": {}, "command": {}, "builtin": {}, "exec": {}, "busybox": {}, "toybox": {}, "strace": {}, "ltrace": {}, "unshare": {},
-	"nsenter": {}, "setpriv": {}, "prlimit": {}, "systemd-run": {}, "systemd-inhibit": {}, "firejail": {}, "bwrap": {}, "fakeroot": {}, "unbuffer": {}, "rlwrap": {},
-	"valgrind": {}, "caffeinate": {}, "chronic": {}, "entr": {}, "setarch": {}, "linux32": {}, "linux64": {}, "dbus-run-session": {}, "xvfb-run": {},
-	"noglob": {}, "nocorrect": {}, "start-stop-daemon": {}, "cgexec": {}, "proxychains": {}, "torsocks": {}, ".": {}, "source": {},
-	"timeout": {operands: 1}, "gtimeout": {operands: 1}, "flock": {operands: 1, code: true}, "chroot": {operands: 1}, "taskset": {operands: 1}, "chrt": {operands: 1},
-	"ssh": {operands: 1, code: true}, "su": {operands: 1, code: true}, "runuser": {operands: 1, code: true}, "sg": {operands: 1, code: true},
-	"eval": {code: true}, "watch": {code: true}, "parallel": {code: true}, "script": {code: true}, "trap": {code: true},
-	"fc": {code: true}, "bind": {code: true}, "complete": {code: true}, "compgen": {code: true}, "mapfile": {code: true}, "readarray": {code: true},
-	"coproc": {}, "enable": {}, "at": {code: true}, "batch": {code: true}, "wsl": {}, "start": {}, "call": {}, "invoke-expression": {code: true}, "iex": {code: true},
-}
-
-// shells run the text behind -c, else a file, else what they read.
-//
-//nolint:gochecknoglobals // a constant table
-var shells = map[string]bool{
-	"sh": true, "bash": true, "rbash": true, "dash": true, "ash": true, "zsh": true, "ksh": true, "ksh93": true, "mksh": true, "pdksh": true, "fish": true,
-	"csh": true, "tcsh": true, "yash": true, "posh": true, "elvish": true, "nu": true, "xonsh": true, "cmd": true, "powershell": true, "pwsh": true,
-}
-
-// subscripts are what shells have built in that evaluates the subscript of a
-// variable's name: printf -v 'a[$(rm x)]' runs rm.
-//
-//nolint:gochecknoglobals // a constant table
-var subscripts = map[string]bool{
-	"printf": true, "read": true, "test": true, "[": true, "unset": true, "let": true, "declare": true, "typeset": true, "local": true,
-	"export": true, "readonly": true, "getopts": true, "wait": true,
-}
-
 // runsOthers says why a simple command is more than its program: it runs
 // others, or what it runs cannot be told. "" for an ordinary one.
 func runsOthers(words []shellWord) string {
@@ -84,11 +43,6 @@ func evaluated(word string) bool {
 	return strings.Contains(word, "[") && strings.ContainsAny(word, "$`")
 }
 
-// findExec are the flags of find that a command follows.
-//
-//nolint:gochecknoglobals // a constant table
-var findExec = map[string]bool{"-exec": true, "-execdir": true, "-ok": true, "-okdir": true}
-
 // runsFile reports whether a shell is given a file to run and no code.
 func runsFile(words []shellWord) bool {
 	if len(words) < 2 || !words[1].literal || words[1].text == "" {
@@ -101,6 +55,7 @@ func runsFile(words []shellWord) bool {
 // commandScan collects every simple command of a script, at any depth.
 type commandScan struct {
 	parts   [][]shellWord
+	writes  []shellWord
 	bytes   int // of the scripts so far
 	unclear bool
 }
@@ -143,11 +98,37 @@ func (s *commandScan) node(n syntax.Node, depth int) {
 		s.words(readWords(n.Args), depth)
 	case *syntax.DeclClause:
 		s.words([]shellWord{{n.Variant.Value, true}}, depth)
+	case *syntax.Redirect:
+		s.redirect(n)
 	case *syntax.Stmt:
-		if call, ok := n.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(readWords(call.Args), func(w shellWord) bool { return shells[programName(w.text)] }) {
+		if call, ok := n.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(readWords(call.Args), func(w shellWord) bool { return shells[programName(w.text)] || readers[programName(w.text)] }) {
 			s.fed(n.Redirs, depth)
 		}
 	}
+}
+
+// redirect takes the target of a redirect that writes.
+func (s *commandScan) redirect(r *syntax.Redirect) {
+	switch r.Op {
+	case syntax.RdrIn, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+		return
+	}
+	w := readWord(r.Word)
+	if r.Op == syntax.DplOut && w.literal && strings.Trim(w.text, "0123456789-") == "" {
+		return // >&2
+	}
+	s.writes = append(s.writes, w)
+}
+
+// runsMore reports whether words that are put behind others may be a command:
+// there is none yet, or one that runs what follows it.
+func runsMore(words []shellWord) bool {
+	return !slices.ContainsFunc(words, func(w shellWord) bool { return w.literal && !w.flag() }) ||
+		slices.ContainsFunc(words, func(w shellWord) bool {
+			name := programName(w.text)
+			_, wraps := wrappers[name]
+			return wraps || shells[name]
+		})
 }
 
 // fed reads what a shell is given as its input.
@@ -184,6 +165,7 @@ func (s *commandScan) words(words []shellWord, depth int) {
 	}
 	name := programName(words[0].text)
 	wrap, wraps := wrappers[name]
+	s.unclear = s.unclear || readers[name] || appenders[name] && runsMore(words[1:])
 	switch {
 	case wraps:
 		s.wrapped(words[1:], wrap, depth)
@@ -201,6 +183,8 @@ func (s *commandScan) words(words []shellWord, depth int) {
 				s.script(value, depth+1)
 			}
 		}
+	case len(words) > 2 && words[1].text != "config" && runSubcommands[words[1].text]: // poetry run rm
+		s.wrapped(words[2:], wrapper{operands: containers[name]}, depth)
 	case subscripts[name]:
 		for _, w := range words[1:] {
 			if evaluated(w.text) {
@@ -210,8 +194,17 @@ func (s *commandScan) words(words []shellWord, depth int) {
 	}
 }
 
+// splitString gives the words of env's -Stext and --split-string=text.
+func splitString(flag string) (text string, ok bool) {
+	if text, ok = strings.CutPrefix(flag, "-S"); !ok {
+		text, ok = strings.CutPrefix(flag, "--split-string=")
+	}
+	return text, ok && text != ""
+}
+
 // wrapped takes the command that follows a wrapper. Any flag before it may
-// have a value or not: each word that may be the program is taken for it.
+// have a value or not, and operands may be left out: each word that may be the
+// program is taken for it.
 func (s *commandScan) wrapped(words []shellWord, w wrapper, depth int) {
 	flags, others := 0, 0
 	for i, word := range words {
@@ -221,10 +214,13 @@ func (s *commandScan) wrapped(words []shellWord, w wrapper, depth int) {
 		switch {
 		case !word.literal:
 			s.unclear = true
-		case word.flag() || strings.HasPrefix(word.text, "+"):
+		case word.flag() || word.text == "-" || strings.HasPrefix(word.text, "+"):
 			flags++
 			if _, code, ok := strings.Cut(word.text, "="); ok && w.code {
 				s.script(code, depth+1) // --command=…
+			}
+			if code, ok := splitString(word.text); ok && !w.code {
+				s.script(code, depth+1)
 			}
 			continue
 		case isAssignment(word.text) && !w.code:
@@ -235,8 +231,9 @@ func (s *commandScan) wrapped(words []shellWord, w wrapper, depth int) {
 			s.script(word.text, depth+1) // behind -c, and of a program without operands
 			s.script(joined(words[i:]), depth+1)
 		}
-		if others > w.operands {
-			s.words(words[i:], depth+1)
+		s.words(words[i:], depth+1)
+		if strings.ContainsAny(word.text, " \t\n") && !w.code {
+			s.script(joined(words[i:]), depth+1) // env -S "rm x"
 		}
 		if others > w.operands+flags {
 			return
@@ -272,6 +269,7 @@ func (s *commandScan) shell(words []shellWord, depth int) {
 			s.unclear = true
 		} else if !strings.HasPrefix(w.text, "-") && !strings.HasPrefix(w.text, "+") {
 			code = true
+			s.unclear = s.unclear || strings.Contains(w.text, "{}") // of find and xargs: what they found
 			s.script(w.text, depth+1)
 		}
 	}

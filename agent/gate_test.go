@@ -85,6 +85,19 @@ func TestGate(t *testing.T) {
 		{"a command that changes it in its directory", allow("run_command(cp)"), call("c", "run_command", `{"command":"cp ../../x post-commit","cwd":".git/hooks"}`), "rejected", "user"},
 		{"a command that changes something else", allow("run_command(cp)"), command("cp x src/y"), "completed", "rule:run_command(cp)"},
 		{"a command that reads it", allow("run_command(cat)"), command("cat AGENTS.md"), "completed", "rule:run_command(cat)"},
+		{"it in a chain", everything, command("true && cp x .git/config"), "rejected", "user"},
+		{"it in a wrapper", everything, command("sh -c 'cp x .git/config'"), "rejected", "user"},
+		{"it by a redirect", everything, command("echo x >> .git/hooks/post-commit"), "rejected", "user"},
+		{"it by a redirect of everything", everything, command("{ ls; } &> AGENTS.md"), "rejected", "user"},
+		{"it from another directory", everything, call("c", "run_command", `{"command":"cp ../a.txt config","cwd":".git"}`), "rejected", "user"},
+		{"it from the directory that it goes to", everything, command("cd .git && cp ../a.txt config"), "rejected", "user"},
+		{"it by a link", everything, command("cp a.txt gitlink/config"), "rejected", "user"},
+		{"it by a pattern", allow("run_command(cp)"), command("cp a.txt .g?t/config"), "rejected", "user"},
+		{"it by braces", allow("run_command(cp)"), command("cp a.txt {.,}git/config"), "rejected", "user"},
+		{"a redirect out of the workspace", everything, command("ls > ../x"), "rejected", "user"},
+		{"a redirect that cannot be told", everything, command("ls > $X"), "rejected", "user"},
+		{"a redirect to somewhere else", everything, command("ls > src/out 2>/dev/null; ls >&2"), "completed", "policy"},
+		{"a pattern that names something else", allow("run_command(rm)"), command("rm src/*.o"), "completed", "rule:run_command(rm)"},
 		{"a command of the wrong type", everything, call("c", "run_command", `{"command":["ls"]}`), "completed", "policy"}, // the tool refuses it
 
 		{"a path's rule", allow("write_file(src/**)"), write("src/a/b.go"), "completed", "rule:write_file(src/**)"},
@@ -129,6 +142,10 @@ func TestGate(t *testing.T) {
 				w := stubbed(t)
 				w.link("src", "tosrc")
 				w.link("../lib", "src/out")
+				w.link(".git", "gitlink")
+				if err := os.MkdirAll(filepath.Join(w.dir, ".git"), 0o700); err != nil {
+					t.Fatal(err)
+				}
 				w.host.Answer = agenttest.Always(agent.DecisionDeny)
 				c.call.Arguments = strings.ReplaceAll(c.call.Arguments, "DIR", w.dir)
 				w.task.Approval = c.approval
@@ -177,6 +194,28 @@ func quoted(key, value string) string {
 	return key + "=" + value
 }
 
+// Commands change agentls' own files unasked by no spelling of their path.
+func TestCommandsOnAgentlsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		home := t.TempDir()
+		own := filepath.Join(home, "conf")
+		w.environ, w.own = []string{"HOME=" + home}, []string{own}
+		w.restart()
+		w.stub()
+		w.host.Answer = agenttest.Always(agent.DecisionDeny)
+		w.task.Approval = agent.Approval{Default: "allow", Allow: []string{"run_command"}}
+		rel, err := filepath.Rel(w.dir, own)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, to := range []string{own, "~/conf", rel, "x/../" + rel, home + "/CONF"} {
+			w.decided(call("c", "run_command", args("command", "cp a "+to+"/config.json")), "rejected", "user")
+		}
+		w.decided(call("c", "run_command", args("command", "cp a ~/other")), "completed", "rule:run_command")
+	})
+}
+
 // CONTRACT §7, "Always asked, whatever the rules say".
 func TestAlwaysAsked(t *testing.T) {
 	for path, want := range map[string]bool{
@@ -184,6 +223,7 @@ func TestAlwaysAsked(t *testing.T) {
 		"AGENTS.md": true, "agents.md": true, "sub/AGENTS.md": true, "sub/dir/.git/config": true, "plan.agentls.md": true, "sub/Plan.AGENTLS.md": true, ".agentls.md": true,
 		"sub/../.git/config": true, "./.mcp.json": true, "DIR/.mcp.json": true, "link/config": true, "agents-link": true, "hook-link": true, ".git./config": true, ".git /config": true,
 		".g\u200cit/config": true, ".git::$INDEX_ALLOCATION/config": true, ".ſcode": false, ".vſcode/x": true, "gitdir/worktrees/w/config": true, "bare/hooks/x": true, "bare": false,
+		"half/HEAD": true, "half/config": false, "half/objects/x": false,
 		"../x": true, "/etc/passwd": true, "src/out/x": true, "own/state.json": true, "OWN/x": true, "ownlink/x": true, "a\x00b": true, "": false,
 		".gitignore": false, "git/config": false, ".github/workflows/x.yml": false, "README.md": false, "src/agents.go": false, "AGENTS.md.txt": false, "owner/x": false,
 	} {
@@ -242,7 +282,7 @@ func TestCommandsThatChangeWhatIsAlwaysAsked(t *testing.T) {
 func (w *world) special() {
 	w.t.Helper()
 	var errs []error
-	for _, dir := range []string{".git", "gitdir/worktrees/w", "bare/objects", "bare/refs", "bare/hooks", "own", "src", "sub/dir/.git"} {
+	for _, dir := range []string{".git", "gitdir/worktrees/w", "bare/objects", "bare/refs", "bare/hooks", "half/objects", "half/refs", "own", "src", "sub/dir/.git"} {
 		errs = append(errs, os.MkdirAll(filepath.Join(w.dir, dir), 0o700))
 	}
 	for _, file := range []string{"gitdir/worktrees/w/HEAD", "gitdir/worktrees/w/commondir", "bare/HEAD", "AGENTS.md"} {
@@ -452,6 +492,48 @@ func TestLinkBetweenTheGateAndTheTool(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// An answer covers what its question said, also where the path has come to lead
+// elsewhere since.
+func TestLinkUnderTheQuestionWidensNoAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := stubbed(t)
+		w.link("../.env", "lib/a.txt")
+		w.task.Approval.Ask = []string{"read_file(*.txt)"}
+		w.host.Answer = func(_ context.Context, q agent.Question) (agent.Answer, error) {
+			if err := os.Rename(filepath.Join(w.dir, "a.txt"), filepath.Join(w.dir, "lib", "a.txt")); err != nil {
+				t.Error(err)
+			}
+			return agent.Answer{Decision: agent.DecisionAlways}, nil
+		}
+		w.must("go", agenttest.Call(call("c", "read_file", `{"path":"lib/a.txt"}`)))
+		if covers := w.host.Questions()[0].Covers; !strings.Contains(covers, ".env") {
+			t.Errorf("the question covers %q", covers)
+		}
+		w.host.Answer = agenttest.Always(agent.DecisionDeny)
+		w.decided(call("c", "read_file", `{"path":"lib/a.txt"}`), "rejected", "user")
+	})
+}
+
+// A remembered yes to edits is none to reading what is asked about: the errors
+// of edit_file show nothing of it.
+func TestRememberedEditShowsNoSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.files()
+	w.write(".env", "TOKEN=of somebody\n")
+	w.write("a.txt", "one\n")
+	w.host.Answer = agenttest.Always(agent.DecisionAlways)
+	w.must("go", agenttest.Call(call("1", "edit_file", edits("a.txt", "one", "two"))))
+	asked := len(w.host.Questions())
+	_, llm := w.must("go on", agenttest.Call(call("2", "edit_file", edits(".env", "TOKEN=of nobody", "x"))))
+	all := results(llm.Last())
+	if last := all[len(all)-1]; strings.Contains(last, "somebody") || !strings.Contains(last, "does not occur") {
+		t.Errorf("%q", last)
+	}
+	if n := len(w.host.Questions()); n != asked {
+		t.Errorf("it was asked about: %d", n-asked)
 	}
 }
 

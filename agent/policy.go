@@ -135,9 +135,8 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 			Cwd     string `json:"cwd"`
 		}
 		_ = json.Unmarshal(args, &in) // an empty one is allowed by no rule
-		if c.command = readCommand(in.Command, runtime.GOOS != "windows"); c.command.words != nil {
-			c.forced = a.changesProtected(r, c.command.words, in.Cwd)
-		}
+		c.command = readCommand(in.Command, runtime.GOOS != "windows")
+		c.forced = a.changesProtected(r, c.command, in.Cwd)
 	case "host":
 		var in struct {
 			URL string `json:"url"`

@@ -60,7 +60,7 @@ func runCommand(ctx context.Context, e env, args json.RawMessage) (output, error
 	if err != nil {
 		return output{}, err
 	}
-	at, err := commandFolder(e, in.Cwd)
+	at, err := commandFolder(e.folders, e.host, in.Cwd)
 	if err != nil {
 		return output{}, err
 	}
@@ -115,12 +115,17 @@ func (in runCommandArgs) check() (seconds int, err error) {
 	return seconds, nil
 }
 
-// commandFolder finds the directory of a command; "" is the first folder.
-func commandFolder(e env, cwd string) (place, error) {
-	if cwd == "" && len(e.folders) > 0 {
-		cwd = e.folders[0].given
+// commandPlace finds what a command's cwd names; "" is the first folder.
+func commandPlace(all folders, host Editor, cwd string) (place, error) {
+	if cwd == "" && len(all) > 0 {
+		cwd = all[0].given
 	}
-	at, err := e.folders.resolve(cwd, e.host)
+	return all.resolve(cwd, host)
+}
+
+// commandFolder finds the directory of a command.
+func commandFolder(all folders, host Editor, cwd string) (place, error) {
+	at, err := commandPlace(all, host, cwd)
 	if err != nil {
 		return place{}, err
 	}
