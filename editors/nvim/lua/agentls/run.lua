@@ -68,7 +68,7 @@ local function answered(run, err, result)
     run.detached, run.status = true, result.status
     return run.view.update(run)
   end
-  finish(run, result.status, result, result.status == "stopped" and result.stopReason or nil)
+  finish(run, result.status, result, result.status == "stopped" and (result.note or result.stopReason) or nil)
 end
 
 -- Neovim drops the answer of a cancelled request, but tells when the request is over.

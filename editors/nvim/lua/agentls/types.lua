@@ -22,6 +22,7 @@
 ---@field status agentls.Status "queued" or "running" when detached
 ---@field text? string
 ---@field stopReason? string
+---@field note? string
 
 ---@class agentls.RunEvent
 ---@field runId string
