@@ -42,7 +42,7 @@ demo: build ## show the main job on the embedded defaults: no key, no network
 # Where the real provider cannot be had its tests are skipped, and that is said.
 test: setup ## install what the tests need, and run them all with the race detector
 	@[ -n "$$LLAMA_SERVER" ] || bash agent/openai/llamatest/install.sh || [ -z "$$AGENTLS_NEED_PROVIDER" ]
-	go test -race -shuffle=on ./...
+	go test -race -shuffle=on -timeout 20m ./...
 	@[ -n "$$LLAMA_SERVER" ] || [ -x .deps/llama.cpp/llama-server ] || \
 	  echo "skipped: the tests with a real provider (TestLlama*), which could not be installed"
 
