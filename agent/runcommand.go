@@ -139,11 +139,14 @@ func commandFolder(all folders, host Editor, cwd string) (place, error) {
 }
 
 // commandEnv adds to the base what keeps programs from asking: there is nobody
-// at a terminal, and a window that pops up would come from nowhere.
+// at a terminal, and a window that pops up would come from nowhere. On Windows
+// the directory is not looked through for programs first: a project's git.bat
+// is not what an allowed git means.
 func commandEnv(base []string, dir string) []string {
 	return append(slices.Clip(base),
 		"PWD="+dir, "TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat",
-		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_EDITOR=false", "SSH_ASKPASS_REQUIRE=never")
+		"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "GIT_EDITOR=false", "SSH_ASKPASS_REQUIRE=never",
+		"NoDefaultCurrentDirectoryInExePath=1")
 }
 
 // tellLastLine tells the last line of an output as progress, until stop

@@ -157,7 +157,7 @@ func TestEnvironmentOfACommand(t *testing.T) {
 	w.environ = append(os.Environ(), "OPENAI_API_KEY=sk-secret-1", "MY_SECRET=secret-2", "GITHUB_TOKEN=secret-3", "LC_TIME=C", "TZ=UTC", "SSH_AUTH_SOCK=/agent", "DISPLAY=:0", "SSH_ASKPASS=/bin/askpass")
 	w.restart()
 	text, _ := w.said("env; tty; (: </dev/tty) 2>/dev/null || echo no terminal; test -t 0 -o -t 1 -o -t 2 || echo none of three")
-	contains(t, text, "LC_TIME=C\n", "TZ=UTC\n", "SSH_AUTH_SOCK=/agent\n", "GIT_TERMINAL_PROMPT=0\n", "GIT_ASKPASS=\n", "TERM=dumb\n", "PWD="+w.dir+"\n", "PATH=", "not a tty\n", "no terminal\n", "none of three\n")
+	contains(t, text, "LC_TIME=C\n", "TZ=UTC\n", "SSH_AUTH_SOCK=/agent\n", "GIT_TERMINAL_PROMPT=0\n", "GIT_ASKPASS=\n", "TERM=dumb\n", "PWD="+w.dir+"\n", "PATH=", "not a tty\n", "no terminal\n", "none of three\n", "NoDefaultCurrentDirectoryInExePath=1\n")
 	for _, none := range []string{"secret", "DISPLAY", "SSH_ASKPASS="} {
 		if strings.Contains(text, none) {
 			t.Errorf("%s is in the environment: %s", none, text)

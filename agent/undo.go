@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Undone says what became of a run's edits (CONTRACT §4, agentls.undo).
@@ -88,7 +89,7 @@ func (a *Agent) restore(ctx context.Context, run *undoRun, f *undoFile, in folde
 	if was.created {
 		err = was.remove(at, now)
 	} else {
-		done, _, err = now.put(ctx, host, Edit{After: was.before, Label: "undo " + at.shown, Asked: true}, noStep)
+		done, _, err = now.put(ctx, host, Edit{After: was.textFor(now), Label: "undo " + at.shown, Asked: true}, noStep)
 	}
 	switch {
 	case errors.Is(err, ErrStale):
@@ -114,6 +115,15 @@ func (f undoFile) undoable(now found) error {
 		return errors.New("something else changed it since")
 	}
 	return nil
+}
+
+// textFor is the text before the run as a file has it: an editor's has no byte
+// order mark, which the one on disk keeps.
+func (f undoFile) textFor(now found) string {
+	if now.path == "" && strings.HasPrefix(now.text, byteOrderMark) && !strings.HasPrefix(f.before, byteOrderMark) {
+		return byteOrderMark + f.before
+	}
+	return f.before
 }
 
 // remove deletes a file that the run made. What the editor shows of it stays

@@ -131,6 +131,20 @@ func TestUndo(t *testing.T) {
 	}
 }
 
+// An editor's text has no byte order mark: one that is closed by then does not
+// lose the file's.
+func TestUndoKeepsTheByteOrderMark(t *testing.T) {
+	w := newWorld(t)
+	w.write("a.txt", "\uFEFFone\n")
+	w.host.Open(w.path("a.txt"), "one\n")
+	w.must("go", agenttest.Call(call("1", "edit_file", edits("a.txt", "one", "two"))))
+	w.write("a.txt", "\uFEFFtwo\n") // saved and closed
+	w.host = &agenttest.Host{}
+	if out := w.undo("r1"); len(out.Restored) != 1 || w.disk("a.txt") != "\uFEFFone\n" {
+		t.Errorf("%+v, %q", out, w.disk("a.txt"))
+	}
+}
+
 // Nothing that somebody did after the run is undone with it.
 func TestUndoRefusesWhatChangedSince(t *testing.T) {
 	for _, c := range []struct {
