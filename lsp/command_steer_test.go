@@ -44,7 +44,8 @@ func (w *world) refused(runID, text, reason string) {
 // What is added to a run that waits stands below its prompt.
 func TestSteerWhileQueued(t *testing.T) {
 	llm := blockOn(t, "slow")
-	w := newWorld(t, setup{llm: llm, files: map[string]string{"b.txt": "beta\n"}})
+	// To a stock client answers are told, some time after they were given.
+	w := newWorld(t, setup{llm: llm, files: map[string]string{"b.txt": "beta\n"}, init: lsptest.Init{Features: []string{"runEvents"}}})
 	first := w.ask("slow", obj{"session": "s", "runId": "r1"})
 	llm.Await(1)
 	second := w.ask("do a", obj{"session": "s", "runId": "r2"})
