@@ -33,6 +33,13 @@ func (k *known) note(at place, text string) {
 	k.texts[at.real] = sumOf(text)
 }
 
+// forget is for a model that has seen nothing.
+func (k *known) forget() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.texts = nil
+}
+
 // holds reports whether a file was seen at all, and whether with this text.
 func (k *known) holds(at place, text string) (seen, same bool) {
 	k.mu.Lock()

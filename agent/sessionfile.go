@@ -131,17 +131,20 @@ func (s *session) reload(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said, s.onDisk = got.transcript, true
+	s.excerpt = excerpt{} // it is of another history
 	f.header, f.known, f.size, f.tail, f.behind = got.header, got.info, got.size, got.tail, false
 	return nil
 }
 
 // forget empties a session that was cleared or deleted, with what was allowed
-// in it.
+// in it, what the model saw and what was left out for it.
 func (s *session) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.said, s.onDisk = transcript{}, false
 	clear(s.allowed)
+	s.excerpt = excerpt{}
+	s.known.forget()
 	s.file = sessionFile{path: s.file.path, lock: s.file.lock, last: s.file.last}
 }
 

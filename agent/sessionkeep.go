@@ -117,6 +117,7 @@ func (a *Agent) ForkSession(ctx context.Context, folders []string, id string) (s
 	}
 	if path := a.sessions.path(to); path != "" {
 		text := line(sessionHeader{Version: sessionVersion, Folder: to.folder, Session: to.id, CreatedAt: now, ForkedFrom: key.id})
+		text = append(text, line(record{Type: recordAnew, Title: t.title})...) // near the start, for a glance
 		for _, r := range whole {
 			text = append(text, line(r)...)
 		}
@@ -221,8 +222,11 @@ func (s *sessions) held(key sessionKey) bool {
 func (s *sessions) look(ctx context.Context, key sessionKey) (t transcript, h sessionHeader, err error) {
 	one := s.enter(key)
 	defer s.leave(one)
-	select {
-	case one.turn <- struct{}{}: // nobody works on it here
+	idle, err := one.acquireIdle(ctx)
+	if err != nil {
+		return t, h, err
+	}
+	if idle {
 		defer one.release()
 		if one.file.path != "" {
 			if err := one.lookAgain(ctx); err != nil {
@@ -230,7 +234,6 @@ func (s *sessions) look(ctx context.Context, key sessionKey) (t transcript, h se
 			}
 		}
 		h = one.file.header
-	default:
 	}
 	one.mu.Lock()
 	defer one.mu.Unlock()
@@ -241,6 +244,30 @@ func (s *sessions) look(ctx context.Context, key sessionKey) (t transcript, h se
 		t.round = &round{t.round.answer, maps.Clone(t.round.results)}
 	}
 	return t, h, nil
+}
+
+// acquireIdle takes the turn unless a run works on the session: then the memory
+// is what it says. Who looks at it holds the turn too, and until it is loaded
+// the memory says nothing: that is waited for.
+func (s *session) acquireIdle(ctx context.Context) (ok bool, err error) {
+	for {
+		select {
+		case s.turn <- struct{}{}:
+			return true, nil
+		default:
+		}
+		s.mu.Lock()
+		running := s.said.running
+		s.mu.Unlock()
+		if running {
+			return false, nil
+		}
+		select {
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // lookAgain is reload where no run works on the session here: what a writer

@@ -58,6 +58,18 @@ type entry struct {
 	Asked string    `json:"asked,omitempty"` // likewise: the prompt as typed
 }
 
+// bytes is about how long an entry is.
+func (e entry) bytes() int {
+	n := len(e.Text) + len(e.Asked)
+	for _, img := range e.Images {
+		n += len(img.Data)
+	}
+	for _, c := range e.ToolCalls {
+		n += len(c.Arguments)
+	}
+	return n
+}
+
 // transcript is what a session's records come to.
 type transcript struct {
 	entries []entry
@@ -200,15 +212,27 @@ func (t *transcript) messages() []Message {
 	return out
 }
 
-// wholeEntries is how many entries stand in one record of a whole transcript:
-// no line gets too long to be read.
-const wholeEntries = 64
+// How many entries stand in one record of a whole transcript, and of how many
+// bytes, one aside: no line gets too long to be read.
+const (
+	wholeEntries = 64
+	wholeBytes   = 16 << 20
+)
 
 // whole is the records that make a transcript to this one, whatever it was.
 func (t *transcript) whole() []record {
 	var list []record
-	for part := range slices.Chunk(t.entries, wholeEntries) {
-		list = append(list, record{Type: recordStaged, Entries: part})
+	from, size := 0, 0
+	for i, e := range t.entries {
+		n := e.bytes()
+		if i-from == wholeEntries || i > from && size+n > wholeBytes {
+			list = append(list, record{Type: recordStaged, Entries: t.entries[from:i]})
+			from, size = i, 0
+		}
+		size += n
+	}
+	if from < len(t.entries) {
+		list = append(list, record{Type: recordStaged, Entries: t.entries[from:]})
 	}
 	return append(list, record{Type: recordAnew, At: t.begun, Turn: t.turns, Title: t.title, Staged: len(t.entries)})
 }
