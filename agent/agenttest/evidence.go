@@ -140,6 +140,9 @@ func (e *Evidence) LogFile(name string) error {
 	return err
 }
 
+// Decisions is how many calls at the gate the log tells of.
+func (e *Evidence) Decisions() int { return len(e.decisions) }
+
 // String tells how much is known, for a failed test.
 func (e *Evidence) String() string {
 	return fmt.Sprintf("%d runs, %d calls in results and %d in events, %d decisions, %d served", len(e.runs), len(e.results.calls), len(e.events.calls), len(e.decisions), len(e.served))

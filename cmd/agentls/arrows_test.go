@@ -23,9 +23,10 @@ var arrows = map[string]string{
 	"agentls/mcp/mcptest":     "agentls/mcp agentls/mcp/workspace",
 	"agentls/lsp/lsptest":     "agentls/agent agentls/agent/agenttest agentls/agent/config agentls/lsp agentls/mcp agentls/mcp/mcptest agentls/mcp/workspace",
 
-	"agentls/agent/openai/llamatest": "",
-	"agentls/lsp/lspclient":          "",
-	"agentls/cmd/agentls-bench":      "agentls/lsp/lspclient agentls/mcp/mcptest",
+	"agentls/agent/agenttest/auditcheck": "agentls/agent/agenttest",
+	"agentls/agent/openai/llamatest":     "",
+	"agentls/lsp/lspclient":              "",
+	"agentls/cmd/agentls-bench":          "agentls/lsp/lspclient agentls/mcp/mcptest",
 }
 
 // rooms names the one package that may import a library.

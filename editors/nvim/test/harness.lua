@@ -151,7 +151,9 @@ function World:close()
   end
   vim.fn.jobstop(self.provider)
   vim.fn.jobwait({ self.provider }, 2000)
-  vim.fn.delete(self.dir, "rf")
+  if not vim.env.AGENTLS_TEST_KEEP then -- the audits are looked at when all is over
+    vim.fn.delete(self.dir, "rf")
+  end
 end
 
 ---@class Editor

@@ -31,8 +31,12 @@ run() {
   child=
 }
 
+# Built before HOME is another one, where Go has no cache.
+auditcheck=$scratch/auditcheck
+(cd "$root" && go build -o "$auditcheck" ./agent/agenttest/auditcheck) || exit 2
+
 status=0
-export HOME=$scratch XDG_STATE_HOME=$scratch XDG_CONFIG_HOME=$scratch TMPDIR=$scratch
+export HOME=$scratch XDG_STATE_HOME=$scratch XDG_CONFIG_HOME=$scratch TMPDIR=$scratch AGENTLS_TEST_KEEP=1
 for NVIM in "${editors[@]}"; do
   export NVIM
   echo "# $("$NVIM" --version | head -1)"
@@ -41,5 +45,7 @@ done
 if [ $# -eq 0 ]; then
   export NVIM=${editors[0]}
   run "$here/tmux_test.sh"
+  readarray -d "" states < <(find "$scratch" -path "*/state/agentls" -prune -print0)
+  run "$auditcheck" "${states[@]}"
 fi
 exit $status

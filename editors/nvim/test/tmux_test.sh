@@ -17,7 +17,7 @@ finish() {
   tmux_ kill-server 2>/dev/null
   kill "$provider" 2>/dev/null
   wait "$provider" 2>/dev/null
-  rm -rf "$dir"
+  [ -n "${AGENTLS_TEST_KEEP:-}" ] || rm -rf "$dir"
 }
 trap finish EXIT
 
