@@ -23,13 +23,16 @@ const ProtocolVersion = protocol.Version
 
 // Options is what a [Server] needs.
 type Options struct {
-	Version  string
-	Agent    *agent.Agent
-	Audit    *agent.Audit
-	Manager  *mcp.Manager
-	State    *workspace.State
-	Config   config.Source
-	NewLLM   func(config.Provider) (agent.LLM, error)
+	Version string
+	Agent   *agent.Agent
+	Audit   *agent.Audit
+	Manager *mcp.Manager
+	State   *workspace.State
+	Config  config.Source
+	NewLLM  func(config.Provider) (agent.LLM, error)
+	// Models lists what a provider offers, the likeliest to be wanted first.
+	// Errors are sentences for a person. Nil: no provider can be asked.
+	Models   func(context.Context, config.Provider) ([]string, error)
 	StateDir string // <state>
 	Secrets  *mcp.Secrets
 	Log      *slog.Logger

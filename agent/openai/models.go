@@ -1,21 +1,24 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
 // modelsTimeout bounds the asking for a list.
 const modelsTimeout = 15 * time.Second
 
-// Models lists what the provider offers (GET /models), sorted. Lists in the
-// shapes of OpenAI, Ollama and Together are read; entries without a name are
-// passed over. It is not tried again. Errors are as of Complete, but a deadline
+// Models lists what the provider offers (GET /models): the newest first where
+// it tells, else by name, and last what writes no text. Lists in the shapes of
+// OpenAI, Ollama and Together are read; entries without a name are passed over.
+// It is not tried again. Errors are as of Complete, but a deadline
 // of ctx is a [*agent.ProviderError] like any other silence.
 func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	tctx, cancel := context.WithCancelCause(ctx)
@@ -70,8 +73,9 @@ func modelNames(data []byte) (names []string, ok bool) {
 			list = o.Models
 		}
 	}
+	created := map[string]float64{}
 	for _, raw := range list {
-		var m struct{ ID, Name, Model json.RawMessage }
+		var m struct{ ID, Name, Model, Created json.RawMessage }
 		name := text(raw)
 		if name == "" && json.Unmarshal(raw, &m) == nil {
 			for _, f := range []json.RawMessage{m.ID, m.Model, m.Name} {
@@ -80,10 +84,34 @@ func modelNames(data []byte) (names []string, ok bool) {
 				}
 			}
 		}
-		if name != "" {
+		if _, again := created[name]; name != "" && !again {
+			var at float64
+			_ = json.Unmarshal(m.Created, &at) // absent, a date: no order by it
+			created[name] = at
 			names = append(names, name)
 		}
 	}
-	slices.Sort(names)
-	return slices.Compact(names), true
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(compare(writesNoText(a), writesNoText(b)), cmp.Compare(created[b], created[a]), cmp.Compare(a, b))
+	})
+	return names, true
+}
+
+// silent matches the names of models that write no text: providers list all
+// that they have under one address.
+//
+//nolint:gochecknoglobals // compiled once, at its first use
+var silent = pattern(`embed|whisper|\btts\b|-tts|dall-e|moderation|rerank|transcribe|realtime|\bsora\b|-image\b|image-|speech|\bbge-|babbage|davinci`)
+
+func writesNoText(name string) bool { return silent().MatchString(strings.ToLower(name)) }
+
+// compare puts what is not before what is.
+func compare(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
 }

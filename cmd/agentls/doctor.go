@@ -146,14 +146,11 @@ var localProviders = map[string]string{
 	"vLLM":      "http://127.0.0.1:8000/v1",
 }
 
+// models lists what a provider offers, within a limit.
 func (d *doctor) models(ctx context.Context, c config.Provider, limit time.Duration) ([]string, error) {
-	llm, err := openaiLLM(d.parts, c)
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return llm.Models(ctx)
+	return d.parts.models(ctx, c)
 }
 
 // some names the first few.

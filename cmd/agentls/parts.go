@@ -141,6 +141,16 @@ func (p *parts) newLLM(c config.Provider) (agent.LLM, error) {
 	return llm, nil
 }
 
+// models lists what a provider offers.
+func (p *parts) models(ctx context.Context, c config.Provider) ([]string, error) {
+	llm, err := openaiLLM(p, c)
+	if err != nil {
+		return nil, err
+	}
+	defer llm.Close()
+	return llm.Models(ctx)
+}
+
 func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
 	transport, _ := p.network()
 	return openai.New(openai.Options{

@@ -21,7 +21,7 @@ func serve(ctx context.Context, p program) error {
 	parts.source.Alone = true // the terminal, if any, is the editor's
 	server := lsp.New(lsp.Options{
 		Version: version, Agent: parts.agent, Audit: parts.audit, Manager: parts.manager, State: parts.state,
-		Config: parts.source, NewLLM: parts.newLLM, StateDir: parts.paths.state, Secrets: parts.secrets,
+		Config: parts.source, NewLLM: parts.newLLM, Models: parts.models, StateDir: parts.paths.state, Secrets: parts.secrets,
 		Log: parts.log, Alive: alive,
 	})
 	code, err := server.Serve(ctx, p.stdin, p.stdout)
