@@ -36,6 +36,7 @@ func (m *Manager) Configure(list []ServerConfig) {
 	m.reorder()
 	m.mu.Unlock()
 	m.admit()
+	m.changes.tell() // also where servers are only gone
 }
 
 func closed(c <-chan struct{}) bool {

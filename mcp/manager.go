@@ -84,7 +84,7 @@ func newManager(o Options, t timing) *Manager {
 	}
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
-		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), eras: &eras{},
+		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), eras: &eras{},
 		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, BaseEnviron(o.Environ), o.Log),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())

@@ -93,6 +93,7 @@ func (s *session) refreshResources(ctx context.Context, c *connection) error {
 	}
 	d, first := s.cache.replace(resources, templates, changes, until)
 	s.cache.reindex()
+	s.changes.tell()
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventResources))
 	}

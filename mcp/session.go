@@ -21,6 +21,7 @@ type hub struct {
 	secrets       *Secrets
 	log           *slog.Logger
 	events        *events
+	changes       changes
 	eras          *eras
 	http          *remoteTransport
 	timing        timing
@@ -115,6 +116,7 @@ func (s *session) update(change func()) {
 	change()
 	close(s.changed)
 	s.changed = make(chan struct{})
+	s.changes.tell()
 }
 
 // set puts a session that does not run into a state.
