@@ -1,6 +1,8 @@
 package lsp
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -57,6 +59,33 @@ func (l *lines) next() (start, end int, more bool) {
 		return start, size, false
 	}
 	return start, end, true
+}
+
+// positions are the positions of byte offsets, which part no character, in the
+// order of the offsets. It walks over the text once. An offset inside a line
+// ending means the line's end.
+func positions(text string, offsets []int, encoding protocol.PositionEncodingKind) []protocol.Position {
+	order := make([]int, len(offsets))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(offsets[a], offsets[b]) })
+	list := make([]protocol.Position, len(offsets))
+	l := linesFrom(flat(text), 0)
+	counted, end, more := l.next() // the line is counted up to there
+	var at protocol.Position
+	for _, i := range order {
+		for more && offsets[i] >= l.pos {
+			counted, end, more = l.next()
+			at = protocol.Position{Line: at.Line + 1}
+		}
+		if to := min(offsets[i], end); to > counted {
+			at.Character += uint32(unitsIn(text[counted:to], encoding))
+			counted = to
+		}
+		list[i] = at
+	}
+	return list
 }
 
 // byteOf is the byte offset of a character in a line without its ending. What

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// turn is one block of a prompt buffer (CONTRACT §6).
+// turn is whose a block of a prompt buffer is, and its text (CONTRACT §6).
 type turn struct {
 	role       string // "you", "agent", or "" for a buffer without headings
 	start, end int    // byte offsets of the body, heading line excluded
@@ -14,24 +14,6 @@ type turn struct {
 // isPromptBuffer reports whether a document is a prompt buffer.
 func isPromptBuffer(d document) bool {
 	return d.languageID == "agentls" || strings.HasSuffix(d.uri, promptExtension) || strings.HasSuffix(d.path, promptExtension)
-}
-
-// turns parts a prompt buffer by its `## You` and `## Agent` headings, those
-// inside fences not counted. What stands before the first heading is no turn.
-func turns(text string) []turn {
-	var list []turn
-	for l := walkMarkdown(text); l.next(); {
-		if role := headingRole(l.line); role != "" && !l.fenced {
-			if len(list) > 0 {
-				list[len(list)-1].end = l.start
-			}
-			list = append(list, turn{role: role, start: l.pos(), end: len(text)})
-		}
-	}
-	if list == nil {
-		return []turn{{end: len(text)}}
-	}
-	return list
 }
 
 // headingRole is the role whose heading a line is, or "".
@@ -50,26 +32,14 @@ func headingRole(line string) string {
 func promptAt(text string, offset int) (body string, ok bool) {
 	list := turns(text)
 	for i, t := range slices.Backward(list) {
-
 		if t.role == "agent" {
 			continue
 		}
-		if offset < 0 || t.start <= offset && (offset < t.end || i == len(list)-1) || onHeading(text, list, i, offset) {
+		if offset < 0 || t.whole().start <= offset && (offset < t.end || i == len(list)-1) {
 			return text[t.start:t.end], true
 		}
 	}
 	return "", false
-}
-
-// onHeading reports whether the offset is on the heading line of a turn.
-func onHeading(text string, list []turn, i, offset int) bool {
-	before := 0
-	if i > 0 {
-		before = list[i-1].end
-	} else if list[i].role != "" {
-		before = strings.LastIndex(text[:list[i].start], "## You")
-	}
-	return offset >= before && offset < list[i].start
 }
 
 // markdown walks the lines of a Markdown text and knows which stand in a
