@@ -37,12 +37,6 @@ type Editor interface {
 	Diagnostics(ctx context.Context, path string) []string
 }
 
-// Mode is how a run works.
-type Mode string
-
-// ModeReAct is the default. Plan and team come with their features.
-const ModeReAct Mode = "react"
-
 // Task is one prompt with all that a run needs from above.
 type Task struct {
 	RunID   string
