@@ -125,6 +125,7 @@ func TestManyRunsAreCancelledTogether(t *testing.T) {
 
 func TestResolveGivesTheActionBack(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	w.Echoes("codeAction/resolve")
 	uri := w.document("x.go", "a\nb\n")
 	raw := decodeAs[[]json.RawMessage](t, w.Call("textDocument/codeAction", obj{"textDocument": obj{"uri": uri}, "range": span(0, 0, 1, 1), "context": obj{}}))
 	for _, a := range raw {

@@ -14,6 +14,7 @@ import (
 // each of these.
 func TestOddDiagnostics(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	w.Echoes("textDocument/codeAction") // the odd diagnostics come back
 	uri := w.document("x.go", "text\n")
 	for name, c := range map[string]struct {
 		odd  string
@@ -62,6 +63,7 @@ func TestOddDiagnostics(t *testing.T) {
 // them.
 func TestDiagnosticsComeBackAsTheyWere(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	w.Echoes("textDocument/codeAction") // the odd diagnostics come back
 	uri := w.document("x.go", "text\n")
 	sent := complaint(0, "m")
 	sent["data"], sent["code"], sent["x-more"] = obj{"id": json.Number("9007199254740993")}, 1.5, true

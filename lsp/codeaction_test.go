@@ -146,6 +146,7 @@ func TestCodeActionsAreOfAnnouncedCommands(t *testing.T) {
 func TestCodeActionGoesToTheModel(t *testing.T) {
 	llm := agenttest.NewLLM(t)
 	w := newWorld(t, setup{llm: llm})
+	w.Echoes("textDocument/codeAction") // the odd diagnostics come back
 	var text strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&text, "line%02d\n", i)

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bytes"
+	"encoding/json"
 	"maps"
 	"sync"
 	"testing"
@@ -19,13 +20,15 @@ type evidence struct {
 	mu   sync.Mutex
 	log  bytes.Buffer
 	fake map[string]mcptest.Log
+
+	said func() []json.RawMessage // what the server told on the wire; nil: nobody listened
 }
 
 // newEvidence begins to gather; the check comes after all of a world's other
 // cleanups, as it is registered before them.
-func newEvidence(w *world) *evidence {
+func newEvidence(h *house) *evidence {
 	e := &evidence{began: time.Now(), fake: map[string]mcptest.Log{}}
-	w.t.Cleanup(func() { e.check(w) })
+	h.t.Cleanup(func() { e.check(h) })
 	return e
 }
 
@@ -49,28 +52,23 @@ func (e *evidence) watch(t testing.TB, servers map[string]mcptest.Options) map[s
 	return servers
 }
 
-func (e *evidence) check(w *world) {
-	if w.t.Failed() || w.Editor == nil {
+func (e *evidence) check(h *house) {
+	if h.t.Failed() || e.said == nil {
 		return // it may have ended anywhere
 	}
 	told := agenttest.Evidence{Since: e.began}
-	for _, n := range w.All() {
-		if n.Method == "agentls/runEvent" {
-			told.Message(n.Params)
-		}
-	}
-	for _, answer := range w.Answered() {
-		told.Message(answer)
+	for _, raw := range e.said() {
+		told.Message(raw)
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	told.Log(e.log.Bytes())
 	for name, log := range e.fake {
-		for _, m := range log.Method(w.t, "tools/call") {
+		for _, m := range log.Method(h.t, "tools/call") {
 			told.Served(name, m.Tool())
 		}
 	}
-	if err := agenttest.CheckAudit(w.state, &told); err != nil {
-		w.t.Error(err)
+	if err := agenttest.CheckAudit(h.state, &told); err != nil {
+		h.t.Error(err)
 	}
 }

@@ -22,15 +22,22 @@ import (
 )
 
 // world is a whole server with a fake editor before it and a scripted model
-// behind it; all between is real.
+// behind it.
 type world struct {
 	*lsptest.Editor
-	t      testing.TB
-	server *Server
-	root   string
-	state  string
+	*house
 	// reading is held while the editor reads nothing.
-	reading  sync.RWMutex
+	reading sync.RWMutex
+}
+
+// house is a whole server that nobody is connected to: all between the model
+// and the wire is real.
+type house struct {
+	t        testing.TB
+	server   *Server
+	dir      string // holds root, state and config
+	root     string
+	state    string
 	evidence *evidence
 }
 
@@ -65,45 +72,52 @@ type setup struct {
 	refuse  error                      // what NewLLM says
 }
 
-func newWorld(t testing.TB, u setup) *world {
+func newHouse(t testing.TB, u setup) *house {
 	t.Helper()
 	dir := u.dir
 	if dir == "" {
 		dir = t.TempDir()
 	}
-	w := &world{t: t, root: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state")}
-	w.write("README.md", "# Hello\n")
+	h := &house{t: t, dir: dir, root: filepath.Join(dir, "ws"), state: filepath.Join(dir, "state")}
+	h.write("README.md", "# Hello\n")
 	for name, text := range u.files {
-		w.write(name, text)
+		h.write(name, text)
 	}
-	w.evidence = newEvidence(w)
-	log := slog.New(slog.NewTextHandler(io.MultiWriter(testLog{t}, w.evidence), nil))
+	h.evidence = newEvidence(h)
+	log := slog.New(slog.NewTextHandler(io.MultiWriter(testLog{t}, h.evidence), nil))
 	secrets := mcp.NewSecrets()
 	state := workspace.NewState()
 	manager := mcp.NewManager(mcp.Options{
-		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(w.state, "trust.json"), InputsFile: filepath.Join(w.state, "inputs.json"),
+		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(h.state, "trust.json"), InputsFile: filepath.Join(h.state, "inputs.json"),
 		Environ: os.Environ(), Secrets: secrets, Log: log,
 	})
-	audit := agent.NewAudit(filepath.Join(w.state, "audit"), secrets, log)
+	audit := agent.NewAudit(filepath.Join(h.state, "audit"), secrets, log)
 	a := agent.New(agent.Options{
-		Manager: manager, State: state, Audit: audit, Secrets: secrets, RememberFile: filepath.Join(w.state, "approvals.json"),
-		SessionsDir: filepath.Join(w.state, "sessions"), UndoDir: filepath.Join(w.state, "undo"), Environ: os.Environ(), Log: log,
+		Manager: manager, State: state, Audit: audit, Secrets: secrets, RememberFile: filepath.Join(h.state, "approvals.json"),
+		SessionsDir: filepath.Join(h.state, "sessions"), UndoDir: filepath.Join(h.state, "undo"), Environ: os.Environ(), Log: log,
 	})
-	w.server = New(Options{
-		Version: "test", Agent: a, Audit: audit, Manager: manager, State: state, StateDir: w.state, Secrets: secrets, Log: log,
+	h.server = New(Options{
+		Version: "test", Agent: a, Audit: audit, Manager: manager, State: state, StateDir: h.state, Secrets: secrets, Log: log,
 		Config: config.Source{Dir: filepath.Join(dir, "config"), Home: dir, Getenv: func(string) (string, bool) { return "", false }, Secrets: secrets},
 		NewLLM: func(config.Provider) (agent.LLM, error) { return u.llm, u.refuse },
 	})
 	if u.before != nil {
-		u.before(w.server)
+		u.before(h.server)
 	}
 	t.Cleanup(func() {
 		a.Close()
 		manager.Close()
 	})
+	return h
+}
+
+func newWorld(t testing.TB, u setup) *world {
+	t.Helper()
+	w := &world{house: newHouse(t, u)}
 	w.Editor = lsptest.New(t, func(ctx context.Context, in io.Reader, out io.Writer) (int, error) {
 		return w.server.Serve(ctx, in, &gatedWriter{out, &w.reading, u.tap})
 	}) // its own cleanup comes first
+	w.evidence.said = w.heard
 	for method, answer := range u.answers {
 		w.On(method, answer)
 	}
@@ -121,6 +135,11 @@ func newWorld(t testing.TB, u setup) *world {
 		w.awaitStatus(name, mcp.StatusReady)
 	}
 	return w
+}
+
+// heard is what the server told of runs: events, and answers to commands.
+func (w *world) heard() (list []json.RawMessage) {
+	return append(w.Notifications("agentls/runEvent"), w.Answered()...)
 }
 
 // serverEntries is what a configuration file says of fake servers.
@@ -158,14 +177,15 @@ func (l testLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (w *world) write(name, text string) {
-	w.t.Helper()
-	path := filepath.Join(w.root, name)
+// write writes a file of the folder.
+func (h *house) write(name, text string) {
+	h.t.Helper()
+	path := filepath.Join(h.root, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		w.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 }
 

@@ -21,9 +21,11 @@ const Deadline = 10 * time.Second
 type Serve func(ctx context.Context, r io.Reader, w io.Writer) (code int, err error)
 
 // Editor is one fake editor with its server. Its methods are safe for
-// concurrent use; they fail the test where the server breaks the protocol.
+// concurrent use; they fail the test where the server breaks the protocol: all
+// that it says is held against the [MetaModel].
 type Editor struct {
 	t      testing.TB
+	model  *MetaModel
 	cancel context.CancelFunc
 	in     *io.PipeWriter // the server's stdin
 	out    *io.PipeReader // the server's stdout
@@ -41,6 +43,7 @@ type Editor struct {
 	notes    []Notification
 	requests []Request
 	answers  map[string]Answer
+	echoes   map[string]bool // of Echoes
 	docs     map[string]*document
 	utf8     bool
 	ended    bool // the server's stdout ended
@@ -80,12 +83,16 @@ var ErrSilent = fmt.Errorf("no answer")
 // the editor goes away without a word, and the server must end by itself.
 func New(t testing.TB, serve Serve) *Editor {
 	t.Helper()
+	model, err := LoadMetaModel()
+	if err != nil {
+		t.Fatal(err)
+	}
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Editor{
-		t: t, cancel: cancel, in: in, out: out, done: make(chan struct{}), changed: make(chan struct{}),
-		pending: make(map[int64]*Pending), answers: make(map[string]Answer), docs: make(map[string]*document),
+		t: t, model: model, cancel: cancel, in: in, out: out, done: make(chan struct{}), changed: make(chan struct{}),
+		pending: make(map[int64]*Pending), answers: make(map[string]Answer), echoes: make(map[string]bool), docs: make(map[string]*document),
 	}
 	e.gone.Go(func() { // ends with Serve, which the end of stdin ends
 		defer close(e.done)
@@ -100,6 +107,14 @@ func New(t testing.TB, serve Serve) *Editor {
 		e.gone.Wait()
 	})
 	return e
+}
+
+// Echoes says that the answers to a method hold what the test put in, which is
+// no LSP on purpose: they are not held against the meta model.
+func (e *Editor) Echoes(method string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.echoes[method] = true
 }
 
 // Wait waits for the server to end and returns what Serve returned.
@@ -227,6 +242,11 @@ func (e *Editor) record(messages ...incoming) {
 	defer e.mu.Unlock()
 	defer e.tell()
 	for _, m := range messages {
+		if m.Method != "" {
+			if err := e.model.Message(m.Method, m.Params); err != nil {
+				e.t.Errorf("not LSP: %v", err)
+			}
+		}
 		switch {
 		case m.Method != "" && m.ID != nil:
 			r := Request{m.ID, m.Method, m.Params}
@@ -252,6 +272,11 @@ func (e *Editor) settle(m incoming) {
 	case p.answered:
 		e.t.Errorf("request %d (%s) was answered twice", id, p.Method)
 	default:
+		if m.Error == nil && !e.echoes[p.Method] {
+			if err := e.model.Result(p.Method, m.Result); err != nil {
+				e.t.Errorf("not LSP: the answer to %v", err)
+			}
+		}
 		p.answered, p.result, p.err = true, m.Result, m.Error
 		close(p.done)
 	}
