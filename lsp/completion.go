@@ -21,14 +21,14 @@ func prepareCompletion(s *Server, _ context.Context, params []byte) (func(contex
 	if !ok {
 		return func(context.Context) (any, error) { return nil, nil }, nil
 	}
-	return func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) {
 		cursor := s.docs.offset(doc.text, p.Position.position())
 		at, ok := mentionAt(doc.text, cursor)
 		if !ok {
 			return nil, nil
 		}
 		typed := doc.text[at:cursor]
-		candidates, incomplete := s.o.Manager.Complete(typed[1:], maxItems)
+		candidates, incomplete := s.o.Manager.Complete(ctx, typed[1:], maxItems)
 		return s.mentionEdit(doc.text, at, cursor).list(candidates, incomplete), nil
 	}, nil
 }

@@ -4,8 +4,9 @@ import "encoding/json"
 
 // capabilities is what a server says it has.
 type capabilities struct {
-	tools, resources, prompts, logging bool
-	subscribe                          bool // resources/subscribe, or its entry in subscriptions/listen
+	tools, resources, prompts, logging, completions bool
+
+	subscribe bool // resources/subscribe, or its entry in subscriptions/listen
 	// Its list_changed are sent.
 	toolsChange, resourcesChange, promptsChange bool
 }
@@ -29,7 +30,7 @@ func parseCapabilities(hello json.RawMessage) capabilities {
 		return string(flags[name]) == "true"
 	}
 	return capabilities{
-		tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"),
+		tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"), completions: has("completions"),
 		subscribe: flag("resources", "subscribe"), toolsChange: flag("tools", "listChanged"),
 		resourcesChange: flag("resources", "listChanged"), promptsChange: flag("prompts", "listChanged"),
 	}

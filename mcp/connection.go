@@ -27,11 +27,13 @@ type connection struct {
 	inbox    *inbox
 	progress progressRoutes
 	subs     subscriptions
-	timeout  time.Duration // of one request
-	problem  func(text string)
-	gap      func() // told when updates of resources may have been missed
-	missed   func() // told when any notification may have been missed
-	redact   func(string) string
+	// completions asks for values of arguments.
+	completions completions
+	timeout     time.Duration // of one request
+	problem     func(text string)
+	gap         func() // told when updates of resources may have been missed
+	missed      func() // told when any notification may have been missed
+	redact      func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
@@ -49,13 +51,16 @@ type connection struct {
 // errLost is in the chain of an error that says a connection ended.
 var errLost = errors.New("the connection to the server ended")
 
-// spawn runs f on a goroutine that close waits for; f ends with c.ctx.
-func (c *connection) spawn(f func()) {
+// spawn runs f on a goroutine that end waits for; f ends with c.ctx. false: the
+// connection has ended, f does not run.
+func (c *connection) spawn(f func()) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed {
-		c.wg.Go(f)
+	if c.closed {
+		return false
 	}
+	c.wg.Go(f)
+	return true
 }
 
 // end closes the connection and waits for all that belongs to it.

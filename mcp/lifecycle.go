@@ -165,6 +165,8 @@ func (s *session) ready(c *connection, tools []Tool) {
 	var first, back bool
 	var d difference
 	s.cache.setOffline(false) // before the first read
+	s.values.drop(false)      // another process may answer otherwise
+	s.values.drop(true)
 	s.update(func() {
 		if s.hasTools {
 			d = diff(s.tools, tools, toolKey, sameTool)

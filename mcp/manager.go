@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"agentls/mcp/child"
 	"agentls/mcp/workspace"
@@ -56,6 +57,7 @@ type Manager struct {
 	inputs   *inputs
 	requests *requests
 	recent   recency
+	rounds   atomic.Uint64   // of completions: the newest wins
 	ctx      context.Context //nolint:containedctx // the manager's lifetime; ends by Close
 	cancel   context.CancelCauseFunc
 	wg       sync.WaitGroup // sessions and the event queue
@@ -312,9 +314,10 @@ func (m *Manager) Mentions(text string) []Mention {
 }
 
 // Complete ranks candidates for the text from '@' to the cursor (without the
-// '@'); at most limit, ranked by match, recency (see Used) and priority. Never
-// blocks. incomplete: there are more.
-func (m *Manager) Complete(prefix string, limit int) (items []Candidate, incomplete bool) {
+// '@'); at most limit, ranked by match, recency (see Used) and priority. It
+// waits for nothing but the values of a template's variable, 200 ms at most, or
+// until ctx ends. incomplete: there are more.
+func (m *Manager) Complete(ctx context.Context, prefix string, limit int) (items []Candidate, incomplete bool) {
 	return complete(m.snapshots(), m.recent.snapshot(), prefix, limit)
 }
 

@@ -146,8 +146,10 @@ func (s *session) listChanged(c *connection, k listKind) {
 	switch k {
 	case listResources:
 		s.cache.staleList()
+		s.values.drop(false)
 	case listPrompts:
 		s.update(func() { s.promptsOld = true })
+		s.values.drop(true)
 	}
 	c.inbox.mark(k, time.Now())
 }

@@ -53,10 +53,11 @@ func defaultTiming() timing {
 // fresh and starts it again when it is lost. Connections come and go in it.
 type session struct {
 	*hub
-	given ServerConfig // as configured
-	cfg   ServerConfig // with its defaults
-	cache *resourceCache
-	carry func(way) (carrier, error) // starts what the next connection runs on
+	given  ServerConfig // as configured
+	cfg    ServerConfig // with its defaults
+	cache  *resourceCache
+	values *completionCache
+	carry  func(way) (carrier, error) // starts what the next connection runs on
 
 	// Of the manager, under its lock.
 	after    <-chan struct{}         // closed when the session that it replaces is gone; nil: none
@@ -101,7 +102,7 @@ func newSession(h *hub, cfg ServerConfig) *session {
 		cfg.StartupTimeout = DefaultStartupTimeout
 	}
 	s := &session{
-		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), status: StatusStopped,
+		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), values: &completionCache{}, status: StatusStopped,
 		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	s.carry = s.carryConfigured

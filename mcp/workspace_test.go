@@ -35,7 +35,7 @@ func TestMentionsOfTheWorkspace(t *testing.T) {
 		}
 	}
 	complete := func(prefix string) []string {
-		items, _ := m.Complete(prefix, 100)
+		items, _ := m.Complete(t.Context(), prefix, 100)
 		return inserts(items)
 	}
 	until(func() bool { return len(complete("workspace:")) == 3 })
@@ -102,7 +102,7 @@ func TestMentionsOfDiagnosticsAndDiffs(t *testing.T) {
 	await := func(prefix string, want ...string) {
 		t.Helper()
 		eventually(t, prefix, func() bool {
-			items, _ := m.Complete(prefix, 100)
+			items, _ := m.Complete(t.Context(), prefix, 100)
 			first := inserts(items) // what matches less well comes after
 			return len(first) >= len(want) && slices.Equal(slices.Sorted(slices.Values(first[:len(want)])), want)
 		})

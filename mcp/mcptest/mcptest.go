@@ -14,13 +14,18 @@ const variable = "AGENTLS_MCPTEST"
 // tools, three resources, a template and a prompt, that speaks the protocol up
 // to 2025-11-25. Its tools are listed in tools.go.
 type Options struct {
-	Log       string // a file for [Log]; empty: none
-	Resources *int   // how many doc<n>.md there are at first, as [Int]; nil: 3
-	Tree      uint64 // not 0: they are named as the files of a source tree that is made from it
-	Scheme    string // of their URIs; "file" if empty
-	Text      string // the body of each; empty: "# Content of <uri> v<changes>"
-	Page      int    // items a page of a list; 0: all
-	Tools     []Tool // besides its own
+	Log       string              // a file for [Log]; empty: none
+	Resources *int                // how many doc<n>.md there are at first, as [Int]; nil: 3
+	Tree      uint64              // not 0: they are named as the files of a source tree that is made from it
+	Scheme    string              // of their URIs; "file" if empty
+	Text      string              // the body of each; empty: "# Content of <uri> v<changes>"
+	Page      int                 // items a page of a list; 0: all
+	Tools     []Tool              // besides its own
+	Templates []string            // of URIs, besides its own
+	Prompts   []json.RawMessage   // besides its own
+	Values    map[string][]string // what completion/complete knows by argument, or by "argument other=value"; nil: of the argument focus
+	ReadAny   bool                // resources/read knows every URI
+	Without   []string            // capabilities that are not announced
 
 	// The start.
 	Junk      bool          // prints lines that are no messages first
@@ -37,12 +42,14 @@ type Options struct {
 	TTL       time.Duration // ttlMs of resources/read and resources/list
 
 	// Methods that go wrong.
-	Silent      bool     // answers nothing at all
-	Unanswered  []string // methods never answered
-	Missing     []string // methods answered with -32601, whatever is advertised
-	Broken      []string // methods answered with -32603
-	ExitOn      []string // methods at which it ends
-	ExitOnOther string   // ends at a first message that is not this method
+	Silent      bool                       // answers nothing at all
+	Unanswered  []string                   // methods never answered
+	Missing     []string                   // methods answered with -32601, whatever is advertised
+	Broken      []string                   // methods answered with -32603
+	Answers     map[string]json.RawMessage // methods answered with a result as given
+	Delays      map[string]time.Duration   // before a method is answered
+	ExitOn      []string                   // methods at which it ends
+	ExitOnOther string                     // ends at a first message that is not this method
 
 	// Lists that go wrong.
 	EmptyCursor  bool // the second page's cursor is ""

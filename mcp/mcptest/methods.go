@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -21,6 +22,12 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 		return nil, &rpcError{Code: -32601, Message: "Method not found"}
 	case slices.Contains(f.Broken, m.Method):
 		return nil, &rpcError{Code: -32603, Message: "broken as asked"}
+	}
+	if err := pause(ctx, f.Delays[m.Method].Seconds()); err != nil {
+		return nil, err
+	}
+	if raw := f.Answers[m.Method]; raw != nil {
+		return raw, nil
 	}
 	switch m.Method {
 	case "initialize":
@@ -50,9 +57,9 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 	case "resources/read":
 		return f.read(m.Params)
 	case "prompts/get":
-		return object{"messages": []object{{"role": "user", "content": object{"type": "text", "text": "Review it"}}}}, nil
+		return f.prompt(m.Params)
 	case "completion/complete":
-		return object{"completion": object{"values": []string{"security", "speed"}}}, nil
+		return f.complete(m.Params)
 	case "tools/call":
 		return f.call(ctx, m.Params)
 	}
@@ -74,10 +81,14 @@ func (f *fake) initialize(ctx context.Context, params json.RawMessage) (any, err
 }
 
 func (f *fake) capabilities() object {
-	return object{
+	all := object{
 		"tools": object{"listChanged": true}, "resources": object{"subscribe": true, "listChanged": true},
 		"prompts": object{"listChanged": true}, "logging": object{}, "completions": object{},
 	}
+	for _, name := range f.Without {
+		delete(all, name)
+	}
+	return all
 }
 
 // listen acknowledges and holds the stream open until it is cancelled.
@@ -189,6 +200,9 @@ func tree(seed uint64) func(i int) string {
 
 func (f *fake) templates() []any {
 	out := []any{object{"uriTemplate": f.scheme() + "://{name}.md", "name": "docs", "mimeType": "text/markdown"}}
+	for _, uri := range f.Templates {
+		out = append(out, object{"uriTemplate": uri, "name": "template " + uri})
+	}
 	if f.BadItems {
 		out = append(out, object{"name": "no template"}, false)
 	}
@@ -200,6 +214,9 @@ func (f *fake) prompts() []any {
 		"name": "review", "title": "Review", "description": "Review a pull request",
 		"arguments": []any{object{"name": "focus", "required": true}},
 	}}
+	for _, raw := range f.Prompts {
+		out = append(out, raw)
+	}
 	if f.BadItems {
 		out = append(out, object{"title": "no name"}, object{"name": "odd", "arguments": "none"}, object{"name": "odd2", "arguments": []any{3, object{"name": "a", "required": "yes"}}})
 	}
@@ -215,7 +232,7 @@ func (f *fake) read(params json.RawMessage) (any, error) {
 		o, ok := item.(object)
 		return ok && o["uri"] == p.URI
 	})
-	if !known {
+	if !known && !f.ReadAny {
 		code := -32002
 		if f.Modern {
 			code = -32602
@@ -233,4 +250,48 @@ func (f *fake) read(params json.RawMessage) (any, error) {
 		r["ttlMs"] = f.TTL.Milliseconds()
 	}
 	return r, nil
+}
+
+// prompt answers prompts/get with the arguments in its text.
+func (f *fake) prompt(params json.RawMessage) (any, error) {
+	var p struct {
+		Name      string            `json:"name"`
+		Arguments map[string]string `json:"arguments"`
+	}
+	_ = json.Unmarshal(params, &p)
+	text := "Review it"
+	for _, name := range slices.Sorted(maps.Keys(p.Arguments)) {
+		text += ", " + name + " " + p.Arguments[name]
+	}
+	return object{"description": p.Name, "messages": []object{{"role": "user", "content": object{"type": "text", "text": text}}}}, nil
+}
+
+// complete gives the values that begin with what is typed.
+func (f *fake) complete(params json.RawMessage) (any, error) {
+	var p struct {
+		Argument struct{ Name, Value string } `json:"argument"`
+		Context  struct {
+			Arguments map[string]string `json:"arguments"`
+		} `json:"context"`
+	}
+	_ = json.Unmarshal(params, &p)
+	known := f.Values
+	if known == nil {
+		known = map[string][]string{"focus": {"security", "speed"}}
+	}
+	all := known[p.Argument.Name]
+	for name, value := range p.Context.Arguments {
+		if more, ok := known[p.Argument.Name+" "+name+"="+value]; ok {
+			all = more
+		}
+	}
+	values := []string{}
+	for _, v := range all {
+		if strings.HasPrefix(v, p.Argument.Value) {
+			values = append(values, v)
+		}
+	}
+	total := len(values)
+	values = values[:min(total, 100)]
+	return object{"completion": object{"values": values, "total": total, "hasMore": total > len(values)}}, nil
 }
