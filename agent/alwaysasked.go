@@ -17,11 +17,11 @@ var writers = map[string]bool{"write_file": true, "edit_file": true}
 // alwaysAsked says why a write is asked about whatever allows it (CONTRACT §7),
 // "" for one that need not be: what it changes decides what runs, or what the
 // agent is told. Paths are looked at as they are given and as they are.
-func (a *Agent) alwaysAsked(r *run, name string, at *place) string {
+func (a *Agent) alwaysAsked(in folders, name string, at *place) string {
 	if at == nil {
 		return quote(name) + " leads outside the workspace, or cannot be told"
 	}
-	for _, f := range r.folders {
+	for _, f := range in {
 		for _, root := range []string{f.given, f.real} {
 			for _, abs := range []string{at.abs, at.real} {
 				if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) && protectedPath(rel) {
@@ -134,7 +134,7 @@ const maxTargets = 1000
 // always asked about, "" for nothing. Names count from where the command runs
 // and from where it says that it goes. What other programs do is not known.
 func (a *Agent) changesProtected(r *run, c *command, cwd string) string {
-	t := targets{a: a, r: r}
+	t := targets{a: a, folders: r.folders(), host: r.t.Host}
 	t.goTo(cwd)
 	for _, part := range c.parts {
 		if name := programName(part[0].text); name == "cd" || name == "pushd" {
@@ -163,15 +163,16 @@ func (a *Agent) changesProtected(r *run, c *command, cwd string) string {
 
 // targets judges the names in a command.
 type targets struct {
-	a     *Agent
-	r     *run
-	bases []place // where names may count from
-	seen  int
+	a       *Agent
+	folders folders
+	host    Host
+	bases   []place // where names may count from
+	seen    int
 }
 
 // goTo takes a directory from which names may count, as run_command finds it.
 func (t *targets) goTo(dir string) {
-	if at, err := commandPlace(t.r.folders, t.r.t.Host, dir); err == nil && len(t.bases) < 10 {
+	if at, err := commandPlace(t.folders, t.host, dir); err == nil && len(t.bases) < 10 {
 		t.bases = append(t.bases, at)
 	}
 }
@@ -220,16 +221,16 @@ func (t *targets) name(base place, name string, outside bool) string {
 	if !filepath.IsAbs(abs) {
 		abs = filepath.Join(base.real, abs)
 	}
-	at, err := t.r.folders.contain(abs)
+	at, err := t.folders.contain(abs)
 	switch {
 	case protectedPath(name), t.a.isOwn(abs), err != nil && t.a.isOwn(realPath(abs)):
 		return "it may change " + quote(name)
 	case err == nil:
-		if why := t.a.alwaysAsked(t.r, name, &at); why != "" {
+		if why := t.a.alwaysAsked(t.folders, name, &at); why != "" {
 			return why
 		}
 	case outside:
-		return t.a.alwaysAsked(t.r, name, nil)
+		return t.a.alwaysAsked(t.folders, name, nil)
 	}
 	return ""
 }

@@ -130,7 +130,7 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending, may permit) call
 // env is what a call of the run finds around it.
 func (r *run) env() env {
 	return env{
-		folders: r.folders, host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
+		folders: r.folders(), host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
 		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
 	}
 }

@@ -6,26 +6,42 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
+
+	"agentls/mcp/workspace"
 )
 
-// folder is a workspace folder.
+// Folder is a workspace folder.
+type Folder struct {
+	Path string // absolute
+	// Name is what paths begin with where there are several folders, unique
+	// among them; "": the last name of the path.
+	Name string
+}
+
+// folder is a workspace folder that is there.
 type folder struct {
 	given string // absolute, as the editor names it
 	real  string // with symbolic links resolved
+	name  string // unique
 }
 
 // folders are what file tools stay inside of.
 type folders []folder
 
-// findFolders resolves the folders of a task; one that is gone is left out.
-func findFolders(paths []string) folders {
+// findFolders resolves folders; one that is gone is left out, and so is one
+// that is another one by another path.
+func findFolders(list []Folder) folders {
 	var out folders
-	for _, p := range paths {
-		if real, err := filepath.EvalSymlinks(p); err == nil && filepath.IsAbs(p) {
-			out = append(out, folder{filepath.Clean(p), real})
+	taken := map[string]bool{}
+	for _, f := range list {
+		real, err := filepath.EvalSymlinks(f.Path)
+		if err != nil || !filepath.IsAbs(f.Path) || slices.ContainsFunc(out, func(have folder) bool { return have.real == real }) {
+			continue
 		}
+		out = append(out, folder{filepath.Clean(f.Path), real, workspace.UniqueName(f.Name, f.Path, taken)})
 	}
 	return out
 }
@@ -41,9 +57,10 @@ type place struct {
 // errOutside is the refusal of a path that leaves the folders.
 var errOutside = errors.New("leads outside the workspace folders")
 
-// resolve finds the place of a path: relative to a folder, beginning with a
-// folder's name where there are several, or absolute. The file need not exist.
-// Symbolic links are followed as far as they exist, and open looks again.
+// resolve finds the place of a path: absolute, beginning with a folder's name
+// where there are several, or relative to the one folder that it can mean. The
+// file need not exist. Symbolic links are followed as far as they exist, and
+// open looks again.
 func (all folders) resolve(name string, host Editor) (place, error) {
 	if err := wellFormed(name); err != nil {
 		return place{}, err
@@ -51,21 +68,52 @@ func (all folders) resolve(name string, host Editor) (place, error) {
 	if len(all) == 0 {
 		return place{}, errors.New("no workspace folder is open: there are no files to work with")
 	}
-	var first place
-	var firstErr error
-	for i, abs := range all.candidates(name) {
+	var inside []place
+	var outside error
+	for _, abs := range all.candidates(name) {
 		at, err := all.contain(abs)
-		if err == nil && exists(at, host) {
-			return at, nil
-		}
-		if i == 0 {
-			first, firstErr = at, err
+		switch {
+		case err == nil && !slices.Contains(inside, at):
+			inside = append(inside, at)
+		case err != nil && outside == nil:
+			outside = err
 		}
 	}
-	if firstErr != nil {
-		return place{}, fmt.Errorf("the path %q %w (%s); file tools stay inside them", oneLine(name, 300), firstErr, all)
+	if len(inside) == 0 {
+		return place{}, fmt.Errorf("the path %q %w (%s); file tools stay inside them", oneLine(name, 300), outside, all)
 	}
-	return first, nil
+	return pickPlace(name, inside, host)
+}
+
+// pickPlace takes the one place that a path can mean: where there is a file, else
+// where there is a directory for it. A guess would put a new file into a folder
+// that nobody named.
+func pickPlace(name string, among []place, host Editor) (place, error) {
+	if len(among) == 1 {
+		return among[0], nil
+	}
+	isThere := func(at place) bool { return exists(at, host) }
+	hasRoom := func(at place) bool {
+		info, err := os.Stat(filepath.Dir(at.real))
+		return err == nil && info.IsDir()
+	}
+	for _, fits := range []func(place) bool{isThere, hasRoom} {
+		switch list := slices.DeleteFunc(slices.Clone(among), func(at place) bool { return !fits(at) }); {
+		case len(list) == 1:
+			return list[0], nil
+		case len(list) > 1:
+			return place{}, ambiguous(name, list)
+		}
+	}
+	return place{}, ambiguous(name, among)
+}
+
+func ambiguous(name string, among []place) error {
+	var shown []string
+	for _, at := range among {
+		shown = append(shown, at.shown)
+	}
+	return fmt.Errorf("the path %q may be in several workspace folders: begin it with the folder's name (%s)", oneLine(name, 300), oneLine(strings.Join(shown, ", "), 600))
 }
 
 func wellFormed(name string) error {
@@ -80,45 +128,48 @@ func wellFormed(name string) error {
 	return nil
 }
 
-// candidates are the absolute paths that a name may mean, the likeliest first.
+// candidates are the absolute paths that a name may mean. With several folders
+// a name that begins with that of a folder means that one alone: it is how the
+// model is told of paths.
 func (all folders) candidates(name string) []string {
 	local := filepath.FromSlash(name)
 	if filepath.IsAbs(local) {
 		return []string{filepath.Clean(local)}
 	}
+	head, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(local)), "/")
 	var out []string
 	for _, f := range all {
-		out = append(out, filepath.Join(f.given, local))
-	}
-	if len(all) > 1 {
-		head, rest, _ := strings.Cut(filepath.ToSlash(filepath.Clean(local)), "/")
-		for _, f := range all {
-			if filepath.Base(f.given) == head {
-				out = append(out, filepath.Join(f.given, filepath.FromSlash(rest)))
-			}
+		if len(all) > 1 && f.name == head {
+			return []string{filepath.Join(f.given, filepath.FromSlash(rest))}
 		}
+		out = append(out, filepath.Join(f.given, local))
 	}
 	return out
 }
 
-// contain says where an absolute path is, when it is inside a folder.
+// contain says where an absolute path is, when it is inside a folder: the
+// innermost, of folders that lie in each other.
 func (all folders) contain(abs string) (place, error) {
 	real, err := resolveLinks(abs)
 	if err != nil {
 		return place{}, err
 	}
+	best := place{}
 	for _, f := range all {
-		if rel, err := filepath.Rel(f.real, real); err == nil && filepath.IsLocal(rel) {
-			return place{abs: abs, real: real, root: f.real, shown: all.show(f, rel)}, nil
+		if rel, err := filepath.Rel(f.real, real); err == nil && filepath.IsLocal(rel) && len(f.real) > len(best.root) {
+			best = place{abs: abs, real: real, root: f.real, shown: all.show(f, rel)}
 		}
 	}
-	return place{}, errOutside
+	if best.root == "" {
+		return place{}, errOutside
+	}
+	return best, nil
 }
 
 // show is how the model is told of a path.
 func (all folders) show(f folder, rel string) string {
 	if len(all) > 1 {
-		rel = filepath.Join(filepath.Base(f.given), rel)
+		rel = filepath.Join(f.name, rel)
 	}
 	return filepath.ToSlash(rel)
 }

@@ -94,7 +94,7 @@ func entryName(e env, at place, d fs.DirEntry) string {
 func folderList(all folders) string {
 	var b strings.Builder
 	for _, f := range all {
-		fmt.Fprintf(&b, "%s/ (%s)\n", filepath.Base(f.given), f.given)
+		fmt.Fprintf(&b, "%s/ (%s)\n", f.name, f.given)
 	}
 	return b.String()
 }

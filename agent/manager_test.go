@@ -60,7 +60,7 @@ func newReal(t *testing.T, o mcptest.Options) *real {
 	w.audit = agent.NewAudit(filepath.Join(w.state, "audit"), w.secrets, log)
 	w.agent = agent.New(agent.Options{Manager: w.manager, State: state, Audit: w.audit, Secrets: w.secrets, RememberFile: filepath.Join(w.state, "approvals.json"), Log: log})
 	t.Cleanup(w.agent.Close)
-	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: []string{w.dir}, Host: w.host}
+	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: agenttest.Folders(w.dir), Host: w.host}
 	return w
 }
 

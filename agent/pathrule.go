@@ -39,7 +39,7 @@ func (all folders) relative(abs string) (names []string) {
 			if rel, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(rel) {
 				names = append(names, filepath.ToSlash(rel))
 				if len(all) > 1 {
-					names = append(names, path.Join(filepath.Base(f.given), filepath.ToSlash(rel)))
+					names = append(names, path.Join(f.name, filepath.ToSlash(rel)))
 				}
 			}
 		}

@@ -30,7 +30,7 @@ func tangle(t testing.TB) (dir string, all folders) {
 	if err := errors.Join(errs...); err != nil {
 		t.Fatal(err)
 	}
-	return dir, findFolders([]string{filepath.Join(dir, "w")})
+	return dir, findFolders([]Folder{{Path: filepath.Join(dir, "w")}})
 }
 
 // look finds the path of a call as the gate does.
@@ -112,7 +112,7 @@ func TestPathRulesOfSeveralFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	all := findFolders([]string{a, b})
+	all := findFolders([]Folder{{Path: a}, {Path: b}})
 	name := filepath.Base(b)
 	for rule, want := range map[string]bool{"src/**": true, name + "/src/**": true, filepath.Base(a) + "/src/**": name == filepath.Base(a), "lib/**": false, "*.go": true} {
 		for _, path := range []string{name + "/src/x.go", filepath.Join(b, "src", "x.go")} {

@@ -120,14 +120,15 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 			Path string `json:"path"`
 		}
 		refused := json.Unmarshal(args, &in) != nil
-		at, err := r.folders.resolve(in.Path, r.t.Host)
+		all := r.folders()
+		at, err := all.resolve(in.Path, r.t.Host)
 		found := &at
 		if c.real = at.real; err != nil {
 			found = nil
 		}
-		c.path = r.folders.callPathOf(in.Path, found)
+		c.path = all.callPathOf(in.Path, found)
 		if writers[t.name] && !refused {
-			c.forced = a.alwaysAsked(r, in.Path, found)
+			c.forced = a.alwaysAsked(all, in.Path, found)
 		}
 	case "words":
 		var in struct {
@@ -182,7 +183,7 @@ func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
 		if json.Unmarshal(args, &in) != nil {
 			return exposure{} // the tool refuses them
 		}
-		at, err := r.folders.resolve(in.Path, r.t.Host)
+		at, err := r.folders().resolve(in.Path, r.t.Host)
 		if err != nil {
 			return exposure{} // likewise
 		}
@@ -225,14 +226,15 @@ func (a *Agent) exposesURI(r *run, uri string) exposure {
 	}
 	_, below, _ := strings.Cut(rest, "/")
 	var paths []string
+	all := r.folders()
 	for _, rel := range []string{unescape(rest), unescape(below)} {
-		for _, f := range r.folders {
+		for _, f := range all {
 			if rel == "" {
 				continue
 			}
 			abs := filepath.Join(f.given, filepath.FromSlash(rel))
 			paths = append(paths, abs)
-			if at, err := r.folders.resolve(abs, r.t.Host); err == nil {
+			if at, err := all.resolve(abs, r.t.Host); err == nil {
 				paths = append(paths, at.real)
 			}
 		}

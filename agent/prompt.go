@@ -28,17 +28,20 @@ func builtins() []*tool {
 	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), writeFileTool(), editFileTool(), readResultTool(), runCommandTool(), webFetchTool()}
 }
 
+// promptFolder is a workspace folder, for the model.
+type promptFolder struct{ Name, Path string }
+
 // systemPrompt tells the model who it is and what it finds.
 func (r *run) systemPrompt(set toolset) string {
 	var b strings.Builder
 	data := struct {
-		Folders []string
+		Folders []promptFolder
 		Away    []string
 		Left    []string
 		LeftN   int
 	}{Away: r.away(), Left: cleaned(set.left), LeftN: set.leftN}
-	for _, f := range r.folders {
-		data.Folders = append(data.Folders, oneLine(f.given, 500))
+	for _, f := range r.folders() {
+		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}
 	if err := r.a.system.Execute(&b, data); err != nil {
 		panic(err) // the template is embedded

@@ -18,8 +18,6 @@ type run struct {
 	a *Agent
 	t Task
 	s *session // set once its turn has come
-	// folders are those of the task, found when the run began.
-	folders folders
 	// changes are those of files; set with s.
 	changes *changes
 	// partial is text of an answer that broke off.
@@ -40,10 +38,18 @@ type run struct {
 
 func newRun(a *Agent, t Task) *run {
 	t.Limits = t.Limits.orDefaults()
-	return &run{a: a, t: t, folders: findFolders(t.Folders), ids: map[string]int{}, ended: map[string]bool{}, res: Result{
+	return &run{a: a, t: t, ids: map[string]int{}, ended: map[string]bool{}, res: Result{
 		RunID: t.RunID, Session: t.Session,
 		Mentions: []MentionResult{}, ToolCalls: []ToolCallResult{}, Changed: []ChangedFile{}, Untracked: []string{},
 	}}
+}
+
+// folders are those of now: some may come or go while the run lives.
+func (r *run) folders() folders {
+	if r.t.Folders == nil {
+		return nil
+	}
+	return findFolders(r.t.Folders())
 }
 
 func (l Limits) orDefaults() Limits {
@@ -137,7 +143,7 @@ func (r *run) knowAttachment() {
 	if d == nil || d.Whole == "" {
 		return
 	}
-	if at, err := r.folders.resolve(d.Path, r.t.Host); err == nil {
+	if at, err := r.folders().resolve(d.Path, r.t.Host); err == nil {
 		r.changes.known.note(at, d.Whole)
 	}
 }

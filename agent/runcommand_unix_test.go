@@ -141,7 +141,7 @@ func TestRunCommandRefuses(t *testing.T) {
 	if !slices.ContainsFunc(llm.Last().Tools, func(s agent.ToolSpec) bool { return s.Name == "web_fetch" }) {
 		t.Error("web_fetch, which needs no folder, is not offered without one")
 	}
-	w.task.Folders = []string{filepath.Join(w.dir, "gone")}
+	w.task.Folders = agenttest.Folders(filepath.Join(w.dir, "gone"))
 	text, status := w.said("true")
 	if status != agent.Failed {
 		t.Errorf("without a folder: %s", status)

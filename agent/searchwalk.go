@@ -110,7 +110,7 @@ func (w *walker) dir(d *searchedDir) {
 		rel := filepath.Join(d.rel, e.Name())
 		switch {
 		case e.Name() == ".git":
-		case e.IsDir() && !w.s.ignores(d.f, rel, true):
+		case e.IsDir() && !w.s.e.folders.isOther(d.f, rel) && !w.s.ignores(d.f, rel, true):
 			dirs = append(dirs, e.Name())
 		case e.Type().IsRegular() && w.s.wants(rel) && !secretIn(d, e.Name()) && !w.s.ignores(d.f, rel, false):
 			files = append(files, e)
@@ -136,6 +136,12 @@ func (w *walker) dir(d *searchedDir) {
 			w.dir(&searchedDir{f: d.f, rel: filepath.Join(d.rel, name), open: in})
 		}
 	}
+}
+
+// isOther reports whether a directory of a folder is another folder, which is
+// searched by itself.
+func (all folders) isOther(f folder, rel string) bool {
+	return slices.ContainsFunc(all, func(other folder) bool { return other.real == filepath.Join(f.real, rel) })
 }
 
 // secretIn judges a file by its name and that of its folder.

@@ -40,11 +40,13 @@ type Editor interface {
 // Task is one prompt with all that a run needs from above.
 type Task struct {
 	RunID   string
-	Session string   // 1–128 printable characters
-	Folder  string   // absolute path that sessions and remembered answers are bound to
-	Folders []string // absolute workspace folders that file tools stay inside
-	Prompt  string   // user input: mentions in it are expanded
-	Action  Action   // what to do with the attachment; "": the prompt says it
+	Session string // 1–128 printable characters
+	Folder  string // absolute path that sessions and remembered answers are bound to
+	// Folders gives the workspace folders of now, that file tools stay inside;
+	// nil: there are none.
+	Folders func() []Folder
+	Prompt  string // user input: mentions in it are expanded
+	Action  Action // what to do with the attachment; "": the prompt says it
 	// Attachment is a document of the editor, given beside the prompt and
 	// never scanned for mentions; may be nil.
 	Attachment *Attachment

@@ -27,7 +27,7 @@ type NotUndone struct {
 // that are empty. folders are those of now. The error is [ErrNoRun] where no
 // change of the run is known, or ctx's cause; what was done until then is in
 // the result.
-func (a *Agent) Undo(ctx context.Context, runID string, folders []string, host Editor) (out Undone, err error) {
+func (a *Agent) Undo(ctx context.Context, runID string, folders []Folder, host Editor) (out Undone, err error) {
 	out = Undone{Restored: []string{}, Refused: []NotUndone{}, Untracked: []string{}}
 	run, err := a.undo.find(runID)
 	if err != nil {

@@ -41,7 +41,7 @@ func (w *world) disk(name string) string {
 
 func (w *world) undo(runID string) agent.Undone {
 	w.t.Helper()
-	out, err := w.agent.Undo(context.Background(), runID, []string{w.dir}, w.host)
+	out, err := w.agent.Undo(context.Background(), runID, []agent.Folder{{Path: w.dir}}, w.host)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -188,17 +188,17 @@ func TestUndoRefusesWhatChangedSince(t *testing.T) {
 
 func TestUndoOfWhatIsNotKnown(t *testing.T) {
 	w := changedWorld(t)
-	if _, err := w.agent.Undo(t.Context(), "nosuch", []string{w.dir}, w.host); !errors.Is(err, agent.ErrNoRun) {
+	if _, err := w.agent.Undo(t.Context(), "nosuch", []agent.Folder{{Path: w.dir}}, w.host); !errors.Is(err, agent.ErrNoRun) {
 		t.Errorf("%v", err)
 	}
-	out, err := w.agent.Undo(t.Context(), "r1", []string{t.TempDir()}, w.host)
+	out, err := w.agent.Undo(t.Context(), "r1", []agent.Folder{{Path: t.TempDir()}}, w.host)
 	if err != nil || len(out.Refused) != 4 || !strings.Contains(out.Refused[0].Reason, "outside") || w.disk("disk.txt") != "three\n" {
 		t.Errorf("%+v, %v", out, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(agent.ErrCancelled)
 	w.host.Editing = func(agent.Edit) error { return nil }
-	if _, err := w.agent.Undo(ctx, "r1", []string{w.dir}, w.host); !errors.Is(err, agent.ErrCancelled) || w.disk("disk.txt") != "three\n" {
+	if _, err := w.agent.Undo(ctx, "r1", []agent.Folder{{Path: w.dir}}, w.host); !errors.Is(err, agent.ErrCancelled) || w.disk("disk.txt") != "three\n" {
 		t.Errorf("%v, %q", err, w.disk("disk.txt"))
 	}
 }
@@ -227,7 +227,7 @@ func TestUndoFiles(t *testing.T) {
 		}
 		// Everything else is as the run left it, so that what is known is undone.
 		w.write("disk.txt", "three\n")
-		out, err := w.agent.Undo(t.Context(), "r1", []string{w.dir}, &agenttest.Host{})
+		out, err := w.agent.Undo(t.Context(), "r1", []agent.Folder{{Path: w.dir}}, &agenttest.Host{})
 		head := strings.IndexByte(string(whole), '\n')
 		if (err != nil) != (n < head) {
 			t.Fatalf("cut at %d: %+v, %v", n, out, err)
@@ -241,7 +241,7 @@ func TestUndoFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.restart()
-	if _, err := w.agent.Undo(t.Context(), "r1", []string{w.dir}, w.host); err == nil || errors.Is(err, agent.ErrNoRun) || !strings.Contains(err.Error(), "version 2") {
+	if _, err := w.agent.Undo(t.Context(), "r1", []agent.Folder{{Path: w.dir}}, w.host); err == nil || errors.Is(err, agent.ErrNoRun) || !strings.Contains(err.Error(), "version 2") {
 		t.Errorf("%v", err)
 	}
 	if data, _ := os.ReadFile(files[0]); string(data) != newer {
@@ -295,7 +295,7 @@ func TestUndoKeepsTheLastRuns(t *testing.T) {
 	if err != nil || len(files) > 100 {
 		t.Errorf("%d files, %v", len(files), err)
 	}
-	if _, err := w.agent.Undo(t.Context(), "r0", []string{w.dir}, w.host); !errors.Is(err, agent.ErrNoRun) {
+	if _, err := w.agent.Undo(t.Context(), "r0", []agent.Folder{{Path: w.dir}}, w.host); !errors.Is(err, agent.ErrNoRun) {
 		t.Errorf("%v", err)
 	}
 	if out := w.undo("r102"); len(out.Restored) != 1 || w.disk("102.txt") != "-" {

@@ -71,7 +71,7 @@ func newWorld(t testing.TB) *world {
 	t.Cleanup(w.checkAudit)
 	w.audit = agent.NewAudit(filepath.Join(w.state, "audit"), w.secrets, slog.New(slog.DiscardHandler))
 	w.restart()
-	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: []string{w.dir}, Host: w.host}
+	w.task = agent.Task{RunID: "r1", Session: "s", Folder: w.dir, Folders: agenttest.Folders(w.dir), Host: w.host}
 	return w
 }
 

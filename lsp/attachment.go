@@ -7,12 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
-	"go.lsp.dev/uri"
 
 	"agentls/agent"
 )
@@ -65,7 +63,7 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 		if d.path != "" {
 			a.Path = d.path
 			if folder, name, ok := s.inFolder(d.path); ok {
-				a.folder, a.Path = folder, name
+				a.folder, a.Path = folder, s.shownIn(folder, name)
 			}
 		}
 		a.take(d.text)
@@ -77,44 +75,23 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 	if !strings.HasPrefix(strings.ToLower(*arg.URI), "file:") {
 		return nil, badf("%s: document.uri %q is not open in the editor", command, clip(*arg.URI, 200))
 	}
-	u, err := uri.Parse(*arg.URI)
-	if err != nil {
-		return nil, badf("%s: document.uri %q is no URI: %v", command, clip(*arg.URI, 200), err)
+	_, path := canonical(*arg.URI)
+	if path == "" {
+		return nil, badf("%s: document.uri %q names no file on this machine", command, clip(*arg.URI, 200))
 	}
-	folder, name, ok := s.inFolder(u.FsPath())
+	folder, name, ok := s.inFolder(path)
 	if !ok {
 		return nil, badf("%s: document.uri %q is neither open in the editor nor inside a workspace folder", command, clip(*arg.URI, 200))
 	}
-	a.folder, a.file, a.Path = folder, name, name
+	a.folder, a.file, a.Path = folder, name, s.shownIn(folder, name)
 	first, last := 0, 0
 	if r := a.rng; r != nil {
 		first, last = lineSpan(r.ordered())
 	}
 	if !a.Chosen {
-		a.Diagnostics = s.touching(document{path: u.FsPath(), spelled: *arg.URI}, first, last)
+		a.Diagnostics = s.touching(document{path: path, spelled: *arg.URI}, first, last)
 	}
 	return a, nil
-}
-
-// inFolder finds the workspace folder that holds a path.
-func (s *Server) inFolder(path string) (folder, name string, ok bool) {
-	for _, folder := range s.folders() {
-		name, err := filepath.Rel(folder, path)
-		if err == nil && filepath.IsLocal(name) {
-			return folder, filepath.ToSlash(name), true
-		}
-	}
-	return "", "", false
-}
-
-// folders are the absolute paths of the workspace folders.
-func (s *Server) folders() []string {
-	list := s.o.State.Folders()
-	paths := make([]string, len(list))
-	for i, f := range list {
-		paths[i] = f.Path
-	}
-	return paths
 }
 
 // empty reports that an action would have nothing to work on.

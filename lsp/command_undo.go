@@ -25,7 +25,7 @@ func prepareUndo(s *Server, _ context.Context, arg undoArg, in invocation) (serv
 		return nil, badf("%s: the run %q has not ended; cancel it first with agentls.cancel, or wait for its end", in.command, clip(id, 128))
 	}
 	return func(ctx context.Context) (any, error) {
-		undone, err := s.o.Agent.Undo(ctx, id, s.folders(), editor{s})
+		undone, err := s.o.Agent.Undo(ctx, id, s.taskFolders(), editor{s})
 		switch {
 		case err == nil, errors.Is(err, agent.ErrNoRun) && i >= 0:
 			return undone, nil

@@ -267,10 +267,8 @@ func describe(d config.Changes) string {
 
 // shortPath is a path as a person knows it: relative to its folder.
 func (s *Server) shortPath(path string) string {
-	for _, folder := range s.folders() {
-		if rel, err := filepath.Rel(folder, path); err == nil && filepath.IsLocal(rel) {
-			return rel
-		}
+	if folder, name, ok := s.inFolder(path); ok {
+		return s.shownIn(folder, name)
 	}
 	return path
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"agentls/agent"
 	"agentls/mcp/workspace"
 )
 
@@ -93,4 +94,46 @@ func (s *Server) changeFolders(params []byte) error {
 	s.o.State.SetFolders(folders)
 	s.settings.reload()
 	return nil
+}
+
+// inFolder finds the innermost workspace folder that holds a path; name is the
+// path below it, with slashes.
+func (s *Server) inFolder(path string) (folder, name string, ok bool) {
+	for _, in := range s.folders() {
+		rel, err := filepath.Rel(in, path)
+		if err == nil && filepath.IsLocal(rel) && (!ok || len(in) > len(folder)) {
+			folder, name, ok = in, filepath.ToSlash(rel), true
+		}
+	}
+	return folder, name, ok
+}
+
+// shownIn is a path below a folder as the model is told of it: where there are
+// several folders the name of its folder comes first.
+func (s *Server) shownIn(folder, name string) string {
+	if all := s.o.State.Folders(); len(all) > 1 {
+		if i := slices.IndexFunc(all, func(f workspace.Folder) bool { return f.Path == folder }); i >= 0 {
+			return all[i].Unique + "/" + name
+		}
+	}
+	return name
+}
+
+// folders are the absolute paths of the workspace folders.
+func (s *Server) folders() []string {
+	list := s.o.State.Folders()
+	paths := make([]string, len(list))
+	for i, f := range list {
+		paths[i] = f.Path
+	}
+	return paths
+}
+
+// taskFolders are the folders of now, for the agent.
+func (s *Server) taskFolders() []agent.Folder {
+	var list []agent.Folder
+	for _, f := range s.o.State.Folders() {
+		list = append(list, agent.Folder{Path: f.Path, Name: f.Unique})
+	}
+	return list
 }

@@ -142,11 +142,11 @@ func (x *run) task() (agent.Task, error) {
 		}
 	}
 	task := agent.Task{
-		RunID: x.id, Session: x.session, Folders: x.s.folders(), Prompt: x.prompt, Action: x.action,
+		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, Prompt: x.prompt, Action: x.action,
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
-	if len(task.Folders) > 0 {
-		task.Folder = task.Folders[0]
+	if all := x.s.folders(); len(all) > 0 {
+		task.Folder = all[0]
 	}
 	return task, nil
 }

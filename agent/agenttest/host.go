@@ -128,3 +128,12 @@ func Always(d agent.Decision) func(context.Context, agent.Question) (agent.Answe
 		return agent.Answer{Decision: d}, nil
 	}
 }
+
+// Folders gives the folders of a task whose folders stay what they are.
+func Folders(paths ...string) func() []agent.Folder {
+	var list []agent.Folder
+	for _, path := range paths {
+		list = append(list, agent.Folder{Path: path})
+	}
+	return func() []agent.Folder { return list }
+}

@@ -53,7 +53,7 @@ func TestRunAsksAgainForABrokenAnswer(t *testing.T) {
 			t.Cleanup(a.Close)
 			dir := t.TempDir()
 			res, err := a.Run(t.Context(), agent.Task{
-				RunID: "r", Session: "s", Folder: dir, Folders: []string{dir}, LLM: l, Prompt: "go",
+				RunID: "r", Session: "s", Folder: dir, Folders: agenttest.Folders(dir), LLM: l, Prompt: "go",
 				Host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)},
 			})
 			if err != nil || res.Text != "Hello there" || res.Status != agent.StatusCompleted || res.Steps != 3 || len(res.ToolCalls) != 1 {

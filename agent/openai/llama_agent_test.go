@@ -56,7 +56,7 @@ func newLlamaAgent(t *testing.T, s *llamatest.Server, change ...func(*Options)) 
 	w := &llamaAgent{t: t, llm: llama(t, s, change...), host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}}
 	w.agent = agent.New(agent.Options{Manager: manager, Log: log})
 	t.Cleanup(w.agent.Close)
-	w.task = agent.Task{RunID: "r", Session: "s", Folder: dir, Folders: []string{dir}, LLM: w, Host: w.host}
+	w.task = agent.Task{RunID: "r", Session: "s", Folder: dir, Folders: agenttest.Folders(dir), LLM: w, Host: w.host}
 	return w
 }
 

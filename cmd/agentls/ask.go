@@ -87,7 +87,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 			}
 		}
 		result, err = parts.agent.Run(ctx, agent.Task{
-			RunID: id, Session: session, Folder: folder, Folders: []string{folder}, Prompt: prompt,
+			RunID: id, Session: session, Folder: folder, Folders: func() []agent.Folder { return []agent.Folder{{Path: folder}} }, Prompt: prompt,
 			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host,
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"unicode"
 )
 
 // folder is a workspace folder as the server knows it. Never changed.
@@ -19,20 +20,49 @@ type folder struct {
 // newFolder takes over what old, the same folder of before, knows of the
 // ignore rules, and keeps its trust. names holds the names in use and gets one more.
 func newFolder(f Folder, names map[string]bool, old *folder) *folder {
-	base := f.Name
-	if base == "" {
-		base = filepath.Base(f.Path)
-	}
-	name := base
-	for n := 2; names[name]; n++ {
-		name = fmt.Sprintf("%s~%d", base, n)
-	}
-	names[name] = true
+	name := UniqueName(f.Name, f.Path, names)
 	ignore := newIgnorer(f.Path)
 	if old != nil {
 		ignore, f.Trusted = old.ignore, f.Trusted || old.trusted
 	}
 	return &folder{path: f.Path, given: f.Name, name: name, trusted: f.Trusted, ignore: ignore}
+}
+
+// UniqueName is what the URIs and paths of a folder's files begin with where
+// there are several folders: the editor's name for it, else the last one of its
+// path, in one segment of a path. taken holds those of the folders before, and
+// gets one more.
+func UniqueName(given, path string, taken map[string]bool) string {
+	base := segment(given)
+	if base == "" {
+		base = segment(filepath.Base(path))
+	}
+	if base == "" {
+		base = "root" // of the disk
+	}
+	name := base
+	for n := 2; taken[name]; n++ {
+		name = fmt.Sprintf("%s~%d", base, n)
+	}
+	taken[name] = true
+	return name
+}
+
+// segment makes one segment of a path out of a name; "" where none can be made.
+func segment(name string) string {
+	name = strings.TrimSpace(strings.Map(func(r rune) rune {
+		switch {
+		case r == '/' || r == '\\' || r == ':':
+			return '-'
+		case unicode.IsControl(r):
+			return -1
+		}
+		return r
+	}, name))
+	if strings.Trim(name, ".-") == "" {
+		return ""
+	}
+	return name
 }
 
 // join is the absolute path of a slash-separated one below the folder.

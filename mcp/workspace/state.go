@@ -10,7 +10,10 @@ import (
 // Folder is one workspace folder.
 type Folder struct {
 	Path string // absolute
-	Name string
+	Name string // the editor's; may be empty
+	// Unique is what URIs and paths begin with where there are several folders.
+	// It is the state's to give: [State.SetFolders] passes over it.
+	Unique string
 	// Trusted: git may run in it (CONTRACT §2).
 	Trusted bool
 }
@@ -96,7 +99,7 @@ func (s *State) SetFolders(list []Folder) {
 func (s *State) Folders() []Folder {
 	var list []Folder
 	for _, f := range s.roots() {
-		list = append(list, Folder{Path: f.path, Name: f.given, Trusted: f.trusted})
+		list = append(list, Folder{Path: f.path, Name: f.given, Unique: f.name, Trusted: f.trusted})
 	}
 	return list
 }

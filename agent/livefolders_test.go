@@ -1,0 +1,61 @@
+package agent_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+)
+
+// A run works in the folders of now: one that was added is there for its next
+// call, one that was removed is out of its reach.
+func TestFoldersChangeWhileARunLives(t *testing.T) {
+	w := newWorld(t)
+	lib := filepath.Join(t.TempDir(), "lib")
+	for _, dir := range []string{lib, w.dir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "only-"+filepath.Base(lib)+".txt"), []byte("in "+dir), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var now atomic.Pointer[[]agent.Folder]
+	set := func(list ...agent.Folder) { now.Store(&list) }
+	set(agent.Folder{Path: w.dir, Name: "main"})
+	w.task.Folders = func() []agent.Folder { return *now.Load() }
+	ended := 0
+	w.host.On = func(e agent.Event) {
+		if e.Kind != agent.EventToolCall || e.ToolCall.State != "completed" && e.ToolCall.State != "failed" {
+			return
+		}
+		switch ended++; ended {
+		case 1:
+			set(agent.Folder{Path: w.dir, Name: "main"}, agent.Folder{Path: lib, Name: "second"})
+		case 3:
+			set(agent.Folder{Path: lib, Name: "second"})
+		}
+	}
+	_, llm := w.must("go",
+		agenttest.Call(call("1", "read_file", `{"path":"second/only-lib.txt"}`)),
+		agenttest.Call(call("2", "write_file", `{"path":"second/new.txt","content":"x"}`)),
+		agenttest.Call(call("3", "read_file", `{"path":"main/only-lib.txt"}`)),
+		agenttest.Call(call("4", "write_file", `{"path":"`+filepath.Join(w.dir, "late.txt")+`","content":"x"}`)),
+		agenttest.Call(call("5", "read_file", `{"path":"new.txt"}`)),
+	)
+	got := results(llm.Last())
+	for i, want := range []string{`there is no "second/only-lib.txt"`, "Created second/new.txt", "in " + w.dir, "outside the workspace folders (" + lib + ")", "x"} {
+		if !strings.Contains(got[i], want) {
+			t.Errorf("call %d: %q, want %q", i+1, got[i], want)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "late.txt")); err == nil {
+		t.Error("a file was written into a folder that was removed")
+	}
+	system := llm.Last().Messages[0].Text
+	contains(t, system, "Workspace folder:\n- "+lib+"\nPaths are relative")
+}
