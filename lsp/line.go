@@ -18,6 +18,8 @@ func (s *Server) line(e mcp.Event, more int) string {
 		text = "ready"
 	case mcp.EventFailed:
 		text = "cannot be used: " + s.tell(e.Err)
+	case mcp.EventDisabled:
+		text = "disabled until you enable it (agentls.mcp.enable) or start anew"
 	case mcp.EventLost:
 		text = "connection lost: " + s.tell(e.Err) + "; restarting"
 	case mcp.EventRecovered:

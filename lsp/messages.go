@@ -92,7 +92,7 @@ func (r *relay) take(e mcp.Event, now time.Time) {
 	switch e.Kind {
 	case mcp.EventReady, mcp.EventRecovered:
 		v.ready = true
-	case mcp.EventFailed:
+	case mcp.EventFailed, mcp.EventDisabled:
 		v.ready = false
 	case mcp.EventUntrusted:
 		v.ready = false
@@ -145,7 +145,7 @@ func (r *relay) pops(v *relayed, e mcp.Event) bool {
 	level := r.s.cfg.Load().Notifications
 	important := e.Server != "workspace"
 	switch e.Kind {
-	case mcp.EventFailed, mcp.EventLost, mcp.EventRecovered, mcp.EventUntrusted, mcp.EventTools, mcp.EventResources:
+	case mcp.EventFailed, mcp.EventLost, mcp.EventRecovered, mcp.EventUntrusted, mcp.EventDisabled, mcp.EventTools, mcp.EventResources:
 	case mcp.EventLog:
 		if logType(e.LogLevel) > protocol.MessageTypeWarning {
 			return false
@@ -161,7 +161,8 @@ func (r *relay) pops(v *relayed, e mcp.Event) bool {
 
 // unready reports the kinds that are told of a server that is not ready.
 func unready(k mcp.EventKind) bool {
-	return k == mcp.EventReady || k == mcp.EventFailed || k == mcp.EventLost || k == mcp.EventRecovered || k == mcp.EventUntrusted
+	return k == mcp.EventReady || k == mcp.EventFailed || k == mcp.EventLost || k == mcp.EventRecovered || k == mcp.EventUntrusted ||
+		k == mcp.EventDisabled
 }
 
 // urgent reports the kinds that no limit drops.

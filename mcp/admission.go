@@ -98,7 +98,7 @@ func (m *Manager) admit() {
 // waits for its inputs comes here again with each answer.
 func (m *Manager) launch(s *session, stored map[string]string) {
 	s.answered()
-	if !s.launched && len(s.cfg.Inputs) > 0 && !s.cfg.Disabled && s.cfg.Err == "" {
+	if !s.launched && len(s.cfg.Inputs) > 0 && !m.off(s) && s.cfg.Err == "" {
 		if s = m.fill(s, stored); s == nil {
 			return
 		}
@@ -108,7 +108,7 @@ func (m *Manager) launch(s *session, stored map[string]string) {
 	}
 	switch {
 	case s.launched || s.cfg.Name == workspaceName:
-	case s.cfg.Disabled:
+	case m.off(s):
 		s.set(StatusDisabled, "", true)
 	case s.cfg.Err != "":
 		m.refuse(s, s.cfg.Err)
@@ -124,14 +124,17 @@ func (m *Manager) refuse(s *session, why string) {
 	m.events.put(Event{Server: s.cfg.Name, Kind: EventFailed, Err: why})
 }
 
+// askedKey is how it is remembered that a server's trust was asked for.
+func askedKey(s *session) string { return s.cfg.Name + "\x00" + s.cfg.Fingerprint }
+
 // distrust leaves a project server waiting, and asks about it once.
 func (m *Manager) distrust(s *session) {
-	if s.cfg.Disabled {
+	if m.off(s) {
 		s.set(StatusDisabled, "", true)
 		return
 	}
 	s.set(StatusUntrusted, "", false)
-	told := s.cfg.Name + "\x00" + s.cfg.Fingerprint
+	told := askedKey(s)
 	if !m.asked[told+"\x00told"] {
 		m.asked[told+"\x00told"] = true
 		m.events.put(Event{Server: s.cfg.Name, Kind: EventUntrusted})

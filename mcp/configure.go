@@ -21,6 +21,7 @@ func (m *Manager) Configure(list []ServerConfig) {
 		return
 	}
 	wanted := m.wanted(list)
+	m.keepSwitches(wanted)
 	for name, s := range m.sessions {
 		if _, ok := wanted[name]; !ok && name != workspaceName {
 			m.leaving[name] = s.halt()
@@ -75,6 +76,7 @@ func (m *Manager) replace(cfg ServerConfig) {
 	s := newSession(&m.hub, cfg)
 	if old := m.sessions[cfg.Name]; old != nil {
 		s.after = old.halt()
+		s.logs = old.logs
 	} else {
 		s.after = m.leaving[cfg.Name] // it was taken out a moment ago
 	}

@@ -10,6 +10,7 @@ const (
 	EventLost      EventKind = "lost"      // a ready server's connection ended; Err says why; it is being restarted
 	EventRecovered EventKind = "recovered" // ready again after EventLost
 	EventUntrusted EventKind = "untrusted" // a project server waits for trust
+	EventDisabled  EventKind = "disabled"  // a person disabled it: what it offered is gone
 	EventTools     EventKind = "tools"     // the tools fetched anew differ from those before
 	EventResources EventKind = "resources" // likewise the resources
 	EventPrompts   EventKind = "prompts"   // likewise the prompts

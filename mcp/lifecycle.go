@@ -79,6 +79,7 @@ func (s *session) await(ctx context.Context, d time.Duration) (asked bool) {
 
 // fail leaves the server until its next use.
 func (s *session) fail(err error) {
+	s.logs.add(logOwn, "error", "cannot be used: "+err.Error())
 	s.unpoke(s.wake) // a use of before must not start it again
 	text, status := s.secrets.Redact(err.Error()), StatusFailed
 	if wantsLogin(err) {
@@ -175,6 +176,7 @@ func (s *session) ready(c *connection, tools []Tool) {
 		s.status, s.err, s.conn, s.tools, s.hasTools = StatusReady, "", c, tools, true
 		s.announced, s.mourned = true, false
 	})
+	s.logs.add(logOwn, "info", fmt.Sprintf("ready, with %d tools", len(tools)))
 	switch {
 	case first:
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})
@@ -242,6 +244,7 @@ func (s *session) close(c *connection, next Status, cause error) {
 // lose notes that the connection ended by itself.
 func (s *session) lose(c *connection) {
 	text := s.secrets.Redact(c.reason())
+	s.logs.add(logOwn, "error", "connection lost: "+text)
 	s.cache.setOffline(true)
 	s.update(func() { s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true })
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})

@@ -70,6 +70,7 @@ type Manager struct {
 	folder   bool // the workspace folder is trusted
 	sessions map[string]*session
 	leaving  map[string]<-chan struct{} // servers that were taken out, until they are gone
+	switches map[string]switched        // what a person enabled or disabled, by name
 	asked    map[string]bool            // servers, by name and fingerprint, whose trust was asked for
 	order    []*session                 // "workspace" first, the rest by name; replaced as a whole
 }
@@ -84,7 +85,7 @@ func newManager(o Options, t timing) *Manager {
 	if o.Secrets == nil {
 		o.Secrets = NewSecrets()
 	}
-	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
+	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), eras: &eras{},
 		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, BaseEnviron(o.Environ), o.Log),

@@ -127,7 +127,9 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 			s.updated(uri)
 		}
 	case string(mcpgo.MethodNotificationMessage):
-		s.events.put(Event{Server: s.cfg.Name, Kind: EventLog, LogLevel: logLevel(f["level"]), Text: s.secrets.Redact(logText(f))})
+		level, text := logLevel(f["level"]), logText(f)
+		s.logs.add(logMessage, level, text)
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventLog, LogLevel: level, Text: s.secrets.Redact(text)})
 	case string(mcpgo.MethodNotificationProgress):
 		c.progress.deliver(f)
 	case mcpgo.MethodNotificationSubscriptionsAcknowledged:

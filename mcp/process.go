@@ -31,6 +31,7 @@ type processSpec struct {
 	dir     string // empty: ours
 	reaper  *reaper
 	problem func(text string) // told what was skipped on stdout
+	stderr  func(line string) // told what it wrote to stderr; nil: nobody is
 }
 
 // process is a server's child and its group. It is ours rather than mcp-go's
@@ -88,6 +89,7 @@ func startProcess(spec processSpec) (*process, error) {
 		cmd: cmd, reaper: spec.reaper, stdout: pipes[2], stderr: pipes[4],
 		ended: make(chan struct{}), exited: make(chan struct{}), cleared: make(chan struct{}), said: make(chan struct{}),
 	}
+	p.tail.each = spec.stderr
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
 	p.reaper.Expect()
@@ -125,6 +127,7 @@ func (p *process) run(f *frames) {
 	p.wg.Go(func() { // likewise
 		defer close(p.said)
 		_, _ = io.Copy(&p.tail, p.stderr)
+		p.tail.end()
 	})
 	go p.wait() // ends with the child; close waits for it
 }

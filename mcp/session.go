@@ -57,6 +57,7 @@ type session struct {
 	cfg    ServerConfig // with its defaults
 	cache  *resourceCache
 	values *completionCache
+	logs   *serverLog
 	carry  func(way) (carrier, error) // starts what the next connection runs on
 
 	// Of the manager, under its lock.
@@ -102,7 +103,7 @@ func newSession(h *hub, cfg ServerConfig) *session {
 		cfg.StartupTimeout = DefaultStartupTimeout
 	}
 	s := &session{
-		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), values: &completionCache{}, status: StatusStopped,
+		hub: h, given: given, cfg: cfg, cache: newResourceCache(cfg.Name), values: &completionCache{}, logs: &serverLog{}, status: StatusStopped,
 		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	s.carry = s.carryConfigured
@@ -230,6 +231,7 @@ func (s *session) restart() (runs bool) {
 
 // problem reports something odd that was mended or dropped.
 func (s *session) problem(text string) {
+	s.logs.add(logOwn, "warning", text)
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventProblem, Text: s.secrets.Redact(text)})
 }
 

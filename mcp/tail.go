@@ -16,9 +16,10 @@ const (
 type tail struct {
 	mu    sync.Mutex
 	lines [tailLines]string
-	next  int    // where the next line goes
-	n     int    // lines held
-	part  []byte // a line without its end yet, at most tailLine bytes
+	next  int               // where the next line goes
+	n     int               // lines held
+	part  []byte            // a line without its end yet, at most tailLine bytes
+	each  func(line string) // told of every whole line; nil: nobody is. It must not block
 }
 
 // Write implements io.Writer; it never fails.
@@ -46,6 +47,16 @@ func (t *tail) endLine() {
 	t.lines[t.next] = line
 	t.next = (t.next + 1) % tailLines
 	t.n = min(t.n+1, tailLines)
+	if t.each != nil {
+		t.each(line)
+	}
+}
+
+// end takes what has no line end for a line: there is no more to come.
+func (t *tail) end() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.endLine()
 }
 
 // last returns at most n lines, the newest last, a line without its end too.
