@@ -34,10 +34,13 @@ func prepareCompletion(s *Server, _ context.Context, params []byte) (func(contex
 }
 
 // wordAtPoint says which characters the client takes for the word that it
-// completes, where it does not look at the edit's range; nil: it does.
+// completes, where it does not look at the edit's range; nil: it does, or it
+// looks for the word's letters anywhere in the filterText.
 func (p peer) wordAtPoint() func(rune) bool {
-	switch name := strings.ToLower(p.name); {
-	case strings.Contains(name, "emacs"), strings.Contains(name, "eglot"):
+	name := strings.ToLower(p.name)
+	switch isEglot := strings.Contains(name, "eglot"); {
+	case isEglot && p.version != "" && !olderThan(p.version, 1, 17):
+	case isEglot, strings.Contains(name, "emacs"):
 		// A symbol in text modes: Emacs' standard syntax table.
 		return func(r rune) bool {
 			return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+*/&|<>=$%", r)
@@ -46,6 +49,24 @@ func (p peer) wordAtPoint() func(rune) bool {
 		return func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
 	}
 	return nil
+}
+
+// filtersByText reports a client that looks at the new text alone, whatever
+// filterText says.
+func (p peer) filtersByText() bool {
+	return strings.EqualFold(p.name, "neovim") && olderThan(p.version, 0, 11)
+}
+
+// completionTriggers are the characters at which clients ask. With @ alone
+// popups close at the colon in Neovim, and at times in VS Code. Those of Neovim
+// and Helix close at each character that is in no word, and URIs are full of
+// dots and hyphens.
+func (p peer) completionTriggers() []string {
+	all := []string{"@", ":", "/"}
+	if strings.EqualFold(p.name, "neovim") || strings.EqualFold(p.name, "helix") {
+		all = append(all, ".", "-")
+	}
+	return all
 }
 
 func olderThan(version string, major, minor int) bool {

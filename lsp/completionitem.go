@@ -14,8 +14,10 @@ import (
 // mentionEdit is how candidates take the place of what is typed.
 type mentionEdit struct {
 	kept   string // what stays of the typed text, from '@' on
+	typed  string // what the edit replaces, and clients filter by
 	whole  bool   // the edit covers the whole mention
 	quoted bool   // the typed URI begins with a quote
+	bare   bool   // the client filters by the new text: it has to begin with what is typed
 	labels bool   // the client shows labelDetails
 	spans  []byte // the encoded range
 }
@@ -30,83 +32,107 @@ func (s *Server) mentionEdit(text string, at, cursor int) mentionEdit {
 	_, uri, _ := strings.Cut(text[at:cursor], ":")
 	spans, _ := json.Marshal(protocol.Range{Start: s.docs.position(text, start), End: s.docs.position(text, cursor)}) // numbers: cannot fail
 	return mentionEdit{
-		kept: text[at:start], whole: start == at, labels: s.peer.labelDetails(), spans: spans,
+		kept: text[at:start], typed: text[start:cursor], whole: start == at, bare: s.peer.filtersByText(), labels: s.peer.labelDetails(), spans: spans,
 		quoted: strings.HasPrefix(uri, "<") || strings.HasPrefix(uri, `"`),
 	}
 }
 
 // list encodes a CompletionList. It is written by hand: protocol's types take
 // several times as long, and completion is what a user waits for at each key.
+// It is incomplete also where an item is there for what is typed by now alone:
+// clients filter on by themselves else, and would lose it.
 func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
 	dst := make([]byte, 0, 64+512*len(candidates))
-	dst = append(dst, `{"isIncomplete":`...)
-	dst = strconv.AppendBool(dst, incomplete)
-	dst = append(dst, `,"items":[`...)
+	dst = append(dst, `{"items":[`...)
+	labels := make(map[string]bool, len(candidates))
 	n := 0
 	for _, c := range candidates {
+		item, ok := e.item(c)
+		if !ok {
+			continue
+		}
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		var ok bool
-		if dst, ok = e.item(dst, c, n); ok {
-			n++
-		} else if n > 0 {
-			dst = dst[:len(dst)-1]
+		if item.label = clean(c.Label); labels[item.label] {
+			item.label += separator + clean(c.Insert) // some clients find an item by its label
 		}
+		labels[item.label] = true
+		incomplete = incomplete || item.loose
+		dst = e.encode(dst, item, n)
+		n++
 	}
-	return append(dst, "]}"...)
+	dst = append(dst, `],"isIncomplete":`...)
+	return append(strconv.AppendBool(dst, incomplete), '}')
 }
 
-// item appends the nth item. Candidates that would not continue what is typed
-// are no use to a client that keeps that.
-func (e mentionEdit) item(dst []byte, c mcp.Candidate, n int) (_ []byte, ok bool) {
+// mentionItem is one candidate as an item.
+type mentionItem struct {
+	mcp.Candidate
+	label  string
+	text   string // to be inserted
+	filter string // what the client filters by
+	loose  bool   // what is typed is not the beginning of filter, or of text
+}
+
+// item makes an item. Candidates that would not continue what is typed are no
+// use to a client that keeps that.
+func (e mentionEdit) item(c mcp.Candidate) (item mentionItem, ok bool) {
 	text, ok := strings.CutPrefix(c.Insert, e.kept)
 	if e.whole {
 		text, ok = c.Insert, true
 	}
-	plain := isPlainJSON(c.Insert)
-	if !ok || !plain && strings.ContainsFunc(c.Insert, unicode.IsControl) {
-		return dst, false
+	if !ok || !isPlainJSON(c.Insert) && strings.ContainsFunc(c.Insert, unicode.IsControl) {
+		return item, false
 	}
-	filter := text
+	item = mentionItem{Candidate: c, text: text, filter: text}
 	if !e.quoted {
 		// Clients match from the left: a quote that was not typed must not count.
-		filter = unquote(text)
+		item.filter = unquote(text)
 	}
+	if e.bare && c.Resource != nil && !strings.HasPrefix(text, e.typed) && strings.HasPrefix(item.filter, e.typed) {
+		item.text = item.filter // it is listed, and read back also without quotes
+	}
+	item.loose = !strings.HasPrefix(item.text, e.typed) || !strings.HasPrefix(item.filter, e.typed)
+	return item, true
+}
+
+// encode appends the nth item.
+func (e mentionEdit) encode(dst []byte, item mentionItem, n int) []byte {
 	kind, mime, about := protocol.CompletionItemKindModule, "", ""
 	switch {
-	case c.Resource != nil:
-		kind, mime, about = protocol.CompletionItemKindFile, c.Resource.MIMEType, c.Resource.Description
-	case c.Template != nil:
-		kind, mime, about = protocol.CompletionItemKindInterface, c.Template.MIMEType, c.Template.Description
+	case item.Resource != nil:
+		kind, mime, about = protocol.CompletionItemKindFile, item.Resource.MIMEType, item.Resource.Description
+	case item.Template != nil:
+		kind, mime, about = protocol.CompletionItemKindInterface, item.Template.MIMEType, item.Template.Description
 	}
 	mime, about = clean(mime), clean(about)
-	dst = appendString(append(dst, `{"label":`...), clean(c.Label))
+	dst = appendString(append(dst, `{"label":`...), item.label)
 	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(kind), 10)
 	if e.labels {
-		dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), c.Mention, dot(mime), mime), '}')
+		dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), item.Mention, dot(mime), mime), '}')
 		if about != "" {
 			dst = appendString(append(dst, `,"detail":`...), about)
 		}
 	} else {
-		dst = appendString(append(dst, `,"detail":`...), c.Mention, dot(mime), mime, dot(about), about)
+		dst = appendString(append(dst, `,"detail":`...), item.Mention, dot(mime), mime, dot(about), about)
 	}
 	rank := strconv.Itoa(n) // keeps the server's order; of less than a hundred no memory is taken
 	dst = appendString(append(dst, `,"sortText":`...), "0000"[len(rank):], rank)
-	if plain { // then its parts are
-		dst = append(append(append(dst, `,"filterText":"`...), filter...), '"')
-		dst = append(append(dst, `,"textEdit":{"range":`...), e.spans...)
-		dst = append(append(append(dst, `,"newText":"`...), text...), `"}`...)
+	// Prefixes and letters in order are looked for: this has both.
+	if strings.HasPrefix(item.filter, e.typed) {
+		dst = appendString(append(dst, `,"filterText":`...), item.filter)
 	} else {
-		dst = appendString(append(dst, `,"filterText":`...), filter)
-		dst = append(append(dst, `,"textEdit":{"range":`...), e.spans...)
-		dst = append(appendString(append(dst, `,"newText":`...), text), '}')
+		dst = appendString(append(dst, `,"filterText":`...), e.typed, " ", item.filter)
 	}
-	if c.Resource != nil {
-		dst = appendString(append(dst, `,"data":{"server":`...), c.Server)
-		dst = append(appendString(append(dst, `,"uri":`...), c.Resource.URI), '}')
+	// Neovim 0.10 takes what does not say that it is plain for a snippet.
+	dst = append(append(dst, `,"insertTextFormat":1,"textEdit":{"range":`...), e.spans...)
+	dst = append(appendString(append(dst, `,"newText":`...), item.text), '}')
+	if item.Resource != nil {
+		dst = appendString(append(dst, `,"data":{"server":`...), item.Server)
+		dst = append(appendString(append(dst, `,"uri":`...), item.Resource.URI), '}')
 	}
-	return append(dst, '}'), true
+	return append(dst, '}')
 }
 
 // resolvable is the data of an item that has more to tell, see prepareResolve.

@@ -80,8 +80,7 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 				OpenClose: &yes, Change: &change, Save: protocol.Boolean(true),
 			},
 			CompletionProvider: &protocol.CompletionOptions{
-				// With @ alone popups close at the colon in Neovim, and at times in VS Code.
-				TriggerCharacters: []string{"@", ":", "/"},
+				TriggerCharacters: s.peer.completionTriggers(),
 				ResolveProvider:   &yes,
 			},
 			CodeActionProvider: &protocol.CodeActionOptions{
