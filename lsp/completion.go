@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"go.lsp.dev/protocol"
 )
 
 // maxItems bounds a completion list (CONTRACT §6).
@@ -33,22 +35,43 @@ func prepareCompletion(s *Server, _ context.Context, params []byte) (func(contex
 	}, nil
 }
 
-// wordAtPoint says which characters the client takes for the word that it
-// completes, where it does not look at the edit's range; nil: it does, or it
-// looks for the word's letters anywhere in the filterText.
-func (p peer) wordAtPoint() func(rune) bool {
+// wordAtPoint tells how many bytes at the end of a text the client takes for
+// the word that it completes, where it does not look at the edit's range; nil:
+// it does, or it looks for the word's letters anywhere in the filterText.
+func (p peer) wordAtPoint() func(string) int {
 	name := strings.ToLower(p.name)
 	switch isEglot := strings.Contains(name, "eglot"); {
 	case isEglot && p.version != "" && !olderThan(p.version, 1, 17):
-	case isEglot, strings.Contains(name, "emacs"):
-		// A symbol in text modes: Emacs' standard syntax table.
-		return func(r rune) bool {
-			return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+*/&|<>=$%", r)
-		}
+		return nil
+	case isEglot, strings.Contains(name, "emacs"), name == "" && deref(p.completion().ContextSupport):
+		return emacsSymbol // eglot had no name until 1.10
+	case name == "":
+		return aleWord
 	case name == "neovim" && olderThan(p.version, 0, 10):
-		return func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+		return func(text string) int { return trailing(text, isWord) }
 	}
 	return nil
+}
+
+func isWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+
+// trailing is how many bytes at the end of a text are such characters.
+func trailing(text string, part func(rune) bool) int {
+	return len(text) - len(strings.TrimRightFunc(text, part))
+}
+
+// emacsSymbol is a symbol of text modes: by Emacs' standard syntax table.
+func emacsSymbol(text string) int {
+	return trailing(text, func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-+*/&|<>=$%", r)
+	})
+}
+
+// aleWord is what ALE, which does not say its name, completes: a word of ASCII
+// that does not begin with a digit.
+func aleWord(text string) int {
+	n := trailing(text, func(r rune) bool { return r <= unicode.MaxASCII && (isWord(r) || r == '$') })
+	return len(strings.TrimLeft(text[len(text)-n:], "0123456789"))
 }
 
 // filtersByText reports a client that looks at the new text alone, whatever
@@ -78,6 +101,14 @@ func olderThan(version string, major, minor int) bool {
 }
 
 func (p peer) labelDetails() bool {
-	doc := p.caps.TextDocument
-	return doc != nil && doc.Completion != nil && doc.Completion.CompletionItem.LabelDetailsSupport != nil && *doc.Completion.CompletionItem.LabelDetailsSupport
+	item := p.completion().CompletionItem
+	return item != nil && deref(item.LabelDetailsSupport)
+}
+
+// completion are the client's capabilities of it.
+func (p peer) completion() protocol.CompletionClientCapabilities {
+	if doc := p.caps.TextDocument; doc != nil {
+		return deref(doc.Completion)
+	}
+	return protocol.CompletionClientCapabilities{}
 }

@@ -97,24 +97,24 @@ func TestItemsByEditor(t *testing.T) {
 			t.Errorf("%s: filterText %q sortText %q, want %q", client, got.FilterText, got.SortText, wantFilter)
 		}
 	}
-	for _, client := range [][2]string{{"Visual Studio Code", "1.100.0"}, {"Neovim", "0.12.4"}, {"helix", "25.07"}, {"Eglot", "1.17.30"}, {"", ""}} {
+	for _, client := range [][2]string{{"Visual Studio Code", "1.100.0"}, {"Neovim", "0.12.4"}, {"helix", "25.07"}, {"Eglot", "1.17.30"}, {"unknown", ""}} {
 		check(client[0], client[1], "see @git:git://l", plain, "see @git:git://log/main", "@git:git://log/main")
-		check(client[0], client[1], "@lo", plain, "@git:git://log/main", "@lo @git:git://log/main")
-		check(client[0], client[1], "@GIT:git", plain, "@git:git://log/main", "@GIT:git @git:git://log/main")
+		check(client[0], client[1], "@lo", plain, "@git:git://log/main", "@lo A label @git:git://log/main")
+		check(client[0], client[1], "@GIT:git", plain, "@git:git://log/main", "@GIT:git A label @git:git://log/main")
 		check(client[0], client[1], "@git:fi", spaced, "@git:<file:///my doc>", "@git:file:///my doc")
 		check(client[0], client[1], "@git:<fi", spaced, "@git:<file:///my doc>", "@git:<file:///my doc>")
 	}
 	// Neovim 0.10 looks at the text that would be inserted alone.
 	check("Neovim", "0.10.4", "see @git:git://l", plain, "see @git:git://log/main", "@git:git://log/main")
-	check("Neovim", "0.10.4", "@gi", spaced, "@git:<file:///my doc>", "@git:file:///my doc")
+	check("Neovim", "0.10.4", "@gi", spaced, "@git:<file:///my doc>", "@git:<file:///my doc>")
 	check("Neovim", "0.10.4", "@git:fi", spaced, "@git:file:///my doc", "@git:file:///my doc")
 	check("Neovim", "0.10.4", "@git:<fi", spaced, "@git:<file:///my doc>", "@git:<file:///my doc>")
 	// eglot took the symbol at point for what is completed, old Neovim a word.
 	check("Eglot", "1.12.29", "see @git:git://l", plain, "see @git:git://log/main", "//log/main")
 	check("Emacs", "", "@gi", plain, "@git:git://log/main", "git:git://log/main")
 	check("GNU Emacs", "30", "@", plain, "@git:git://log/main", "git:git://log/main")
-	check("Eglot", "1.9", "@git:fi", spaced, "@git:<file:///my doc>", "file:///my doc")
-	check("Eglot", "", "@lo", plain, "@git:git://log/main", "lo git:git://log/main")
+	check("Eglot", "1.9", "@git:fi", spaced, "@git:file:///my doc", "file:///my doc")
+	check("Eglot", "", "@lo", plain, "@git:git://log/main", "lo A label git:git://log/main")
 	check("Neovim", "0.7.2", "@git:git://lo", plain, "@git:git://log/main", "log/main")
 	check("Neovim", "v0.9.5", "@git:git://", plain, "@git:git://log/main", "log/main")
 	check("Eglot", "1.9", "@x:lo", plain, "", "")

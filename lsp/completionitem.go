@@ -17,7 +17,7 @@ type mentionEdit struct {
 	typed  string // what the edit replaces, and clients filter by
 	whole  bool   // the edit covers the whole mention
 	quoted bool   // the typed URI begins with a quote
-	bare   bool   // the client filters by the new text: it has to begin with what is typed
+	bare   bool   // the client filters by the new text, or keeps what stands before the edit
 	labels bool   // the client shows labelDetails
 	spans  []byte // the encoded range
 }
@@ -26,21 +26,22 @@ type mentionEdit struct {
 // at point of their own get only the part of it that they take for one.
 func (s *Server) mentionEdit(text string, at, cursor int) mentionEdit {
 	start := at
-	if part := s.peer.wordAtPoint(); part != nil {
-		start = at + 1 + len(strings.TrimRightFunc(text[at+1:cursor], part))
+	if word := s.peer.wordAtPoint(); word != nil {
+		start = cursor - word(text[at+1:cursor])
 	}
 	_, uri, _ := strings.Cut(text[at:cursor], ":")
 	spans, _ := json.Marshal(protocol.Range{Start: s.docs.position(text, start), End: s.docs.position(text, cursor)}) // numbers: cannot fail
 	return mentionEdit{
-		kept: text[at:start], typed: text[start:cursor], whole: start == at, bare: s.peer.filtersByText(), labels: s.peer.labelDetails(), spans: spans,
+		kept: text[at:start], typed: text[start:cursor], whole: start == at, bare: start != at || s.peer.filtersByText(), labels: s.peer.labelDetails(), spans: spans,
 		quoted: strings.HasPrefix(uri, "<") || strings.HasPrefix(uri, `"`),
 	}
 }
 
 // list encodes a CompletionList. It is written by hand: protocol's types take
 // several times as long, and completion is what a user waits for at each key.
-// It is incomplete also where an item is there for what is typed by now alone:
-// clients filter on by themselves else, and would lose it.
+// It is incomplete whenever it holds something: what fits the next key, by a
+// title or in another order, is ours to say, and clients that filter on by
+// themselves would lose it.
 func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
 	dst := make([]byte, 0, 64+512*len(candidates))
 	dst = append(dst, `{"items":[`...)
@@ -58,12 +59,11 @@ func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawM
 			item.label += separator + clean(c.Insert) // some clients find an item by its label
 		}
 		labels[item.label] = true
-		incomplete = incomplete || item.loose
 		dst = e.encode(dst, item, n)
 		n++
 	}
 	dst = append(dst, `],"isIncomplete":`...)
-	return append(strconv.AppendBool(dst, incomplete), '}')
+	return append(strconv.AppendBool(dst, incomplete || n > 0), '}')
 }
 
 // mentionItem is one candidate as an item.
@@ -72,29 +72,28 @@ type mentionItem struct {
 	label  string
 	text   string // to be inserted
 	filter string // what the client filters by
-	loose  bool   // what is typed is not the beginning of filter, or of text
 }
 
 // item makes an item. Candidates that would not continue what is typed are no
 // use to a client that keeps that.
 func (e mentionEdit) item(c mcp.Candidate) (item mentionItem, ok bool) {
-	text, ok := strings.CutPrefix(c.Insert, e.kept)
-	if e.whole {
-		text, ok = c.Insert, true
-	}
-	if !ok || !isPlainJSON(c.Insert) && strings.ContainsFunc(c.Insert, unicode.IsControl) {
+	insert := c.Insert
+	if !isPlainJSON(insert) && strings.ContainsFunc(insert, unicode.IsControl) {
 		return item, false
 	}
+	if bare := unquote(insert); e.bare && c.Resource != nil && !strings.HasPrefix(insert, e.kept+e.typed) && strings.HasPrefix(bare, e.kept+e.typed) {
+		insert = bare // it is listed: it is read back also without quotes
+	}
+	text, ok := strings.CutPrefix(insert, e.kept)
+	if e.whole {
+		text, ok = insert, true
+	}
 	item = mentionItem{Candidate: c, text: text, filter: text}
-	if !e.quoted {
+	if !e.quoted && !strings.HasPrefix(text, e.typed) {
 		// Clients match from the left: a quote that was not typed must not count.
 		item.filter = unquote(text)
 	}
-	if e.bare && c.Resource != nil && !strings.HasPrefix(text, e.typed) && strings.HasPrefix(item.filter, e.typed) {
-		item.text = item.filter // it is listed, and read back also without quotes
-	}
-	item.loose = !strings.HasPrefix(item.text, e.typed) || !strings.HasPrefix(item.filter, e.typed)
-	return item, true
+	return item, ok
 }
 
 // encode appends the nth item.
@@ -119,11 +118,11 @@ func (e mentionEdit) encode(dst []byte, item mentionItem, n int) []byte {
 	}
 	rank := strconv.Itoa(n) // keeps the server's order; of less than a hundred no memory is taken
 	dst = appendString(append(dst, `,"sortText":`...), "0000"[len(rank):], rank)
-	// Prefixes and letters in order are looked for: this has both.
+	// A prefix is looked for, or letters in order, by VS Code in 128 characters.
 	if strings.HasPrefix(item.filter, e.typed) {
 		dst = appendString(append(dst, `,"filterText":`...), item.filter)
 	} else {
-		dst = appendString(append(dst, `,"filterText":`...), e.typed, " ", item.filter)
+		dst = appendString(append(dst, `,"filterText":`...), e.typed, " ", item.label, " ", item.filter)
 	}
 	// Neovim 0.10 takes what does not say that it is plain for a snippet.
 	dst = append(append(dst, `,"insertTextFormat":1,"textEdit":{"range":`...), e.spans...)

@@ -18,6 +18,7 @@ type Options struct {
 	Resources *int                // how many doc<n>.md there are at first, as [Int]; nil: 3
 	Tree      uint64              // not 0: they are named as the files of a source tree that is made from it
 	Scheme    string              // of their URIs; "file" if empty
+	Listed    []string            // URIs of further ones, each with a title behind a tab if it has one
 	Text      string              // the body of each; empty: "# Content of <uri> v<changes>"
 	Page      int                 // items a page of a list; 0: all
 	Tools     []Tool              // besides its own

@@ -180,6 +180,10 @@ func (f *fake) resources() []any {
 	for i := range n {
 		out = append(out, item(name(i)))
 	}
+	for _, line := range f.Listed {
+		uri, title, _ := strings.Cut(line, "\t")
+		out = append(out, object{"uri": uri, "name": uri[strings.LastIndexByte(uri, '/')+1:], "title": title})
+	}
 	for i := range f.late {
 		out = append(out, item(fmt.Sprintf("late%d.md", i)))
 	}
