@@ -71,6 +71,7 @@ type manager interface {
 	Used(server, uri string)
 	ListResources(ctx context.Context, server string) (mcp.ResourceList, error)
 	Read(ctx context.Context, server, uri string) ([]mcp.Content, error)
+	GetPrompt(ctx context.Context, server, name string, arguments map[string]string) (mcp.PromptResult, error)
 	CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error)
 }
 

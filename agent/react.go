@@ -30,7 +30,7 @@ const goOn = "send “go on” to continue"
 // react works in turns of a model call and the tool calls that it asks for,
 // until an answer comes without any or a limit is hit.
 func (r *run) react(ctx context.Context) error {
-	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
+	r.awaitServers(ctx)
 	r.begin(ctx)
 	for {
 		if ctx.Err() != nil {
@@ -51,8 +51,17 @@ func (r *run) react(ctx context.Context) error {
 	}
 }
 
+// awaitServers waits once for the servers that are starting.
+func (r *run) awaitServers(ctx context.Context) {
+	if r.waited {
+		return
+	}
+	r.waited = true
+	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
+}
+
 // begin puts what the prompt mentions into its message, and what a person
-// added meanwhile.
+// added meanwhile, behind the messages of its MCP prompt.
 func (r *run) begin(ctx context.Context) {
 	e := r.expand(ctx, r.t.Prompt)
 	texts := r.steered(false)
@@ -62,7 +71,7 @@ func (r *run) begin(ctx context.Context) {
 		e = expansion{append(e.blocks, of.blocks...), append(e.images, of.images...)}
 	}
 	text := e.content(r.t.words(), r.t.Attachment, r.t.Limits.MentionChars)
-	r.s.expand(r.t.Prompt, len(texts), user([]string{text}, e.images))
+	r.s.expand(r.t.typed(), len(texts), r.withGiven(user([]string{text}, e.images)))
 }
 
 // limit tells when no model call is left; nil: there is one.

@@ -26,8 +26,10 @@ type run struct {
 	spent    int
 	noImages bool // the provider refused them
 	circles  circles
-	said     string   // complete answers before the last turn: a person added to them
-	missing  []string // servers that were still starting when the run began
+	said     string    // complete answers before the last turn: a person added to them
+	waited   bool      // for servers that were starting
+	missing  []string  // those that still were when the run began
+	given    []Message // of the MCP prompt that it begins with
 
 	mu     sync.Mutex
 	res    Result          // ToolCalls and Untracked are appended by calls
@@ -70,7 +72,7 @@ func (l Limits) orDefaults() Limits {
 // start waits for the session's turn and works.
 func (r *run) start(ctx context.Context) error {
 	switch {
-	case strings.TrimSpace(r.t.words()) == "":
+	case strings.TrimSpace(r.t.words()) == "" && r.t.MCPPrompt == nil:
 		return refuse(KindInternal, ErrEmptyPrompt, "The prompt is empty: write what is to be done.")
 	case len(r.t.Prompt) > MaxPrompt:
 		return refuse(KindContext, ErrLongPrompt, fmt.Sprintf("The prompt has %d bytes, at most %d (4 MiB) are taken: mention the text as a resource or let the agent read the file.", len(r.t.Prompt), MaxPrompt))
@@ -88,6 +90,9 @@ func (r *run) start(ctx context.Context) error {
 	r.s = s
 	r.changes = &changes{locks: &r.a.locks, known: &s.known, undo: r.a.undo.start(r.t.RunID), step: noStep}
 	r.knowAttachment()
+	if err := r.startsWith(ctx); err != nil {
+		return err
+	}
 	err := r.work(ctx)
 	status, stopReason := r.outcome(ctx, err)
 	s.end(status, stopReason, r.res.Usage)
@@ -109,7 +114,7 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // work runs the loop and leaves a history that the next prompt can stand on,
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
-	r.s.ask(r.t.RunID, r.a.tellable(r.t.words(), titleChars), r.t.Prompt, r.t.words())
+	r.s.ask(r.t.RunID, r.a.tellable(r.t.title(), titleChars), r.t.typed(), r.t.words())
 	defer func() {
 		if p := recover(); p != nil {
 			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))

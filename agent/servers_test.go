@@ -21,6 +21,7 @@ type servers struct {
 	infos     []mcp.ServerInfo
 	tools     []mcp.Tool
 	resources map[string]map[string][]mcp.Content // by server and URI
+	prompts   map[string]mcp.PromptResult // by server/name
 	missing   []string
 	hang      map[string]bool                 // methods that wait for ctx: WaitStarted, Settle, Read
 	reading   func(ctx context.Context) error // of ListResources and Read; nil: they answer
@@ -185,6 +186,21 @@ func (s *servers) Read(ctx context.Context, server, uri string) ([]mcp.Content, 
 		return nil, fmt.Errorf("%s: %w", uri, mcp.ErrUnknownResource)
 	}
 	return contents, nil
+}
+
+func (s *servers) GetPrompt(ctx context.Context, server, name string, arguments map[string]string) (mcp.PromptResult, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, fmt.Sprintf("%s prompts %s %v", server, name, arguments))
+	s.mu.Unlock()
+	s.wait(ctx, "GetPrompt")
+	if ctx.Err() != nil {
+		return mcp.PromptResult{}, context.Cause(ctx)
+	}
+	res, ok := s.prompts[server+"/"+name]
+	if !ok {
+		return res, fmt.Errorf("%w: %s", mcp.ErrUnknownPrompt, name)
+	}
+	return res, nil
 }
 
 func (s *servers) CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error) {

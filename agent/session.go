@@ -97,10 +97,14 @@ func (s *session) ask(runID, title, typed, words string) {
 	s.change(record{Type: recordRun, RunID: runID, Title: title, Text: typed, Message: &Message{Role: User, Text: words}})
 }
 
-// expand puts the expanded message in the place of the run's prompt, and what
-// is typed by now: so many steers are part of it.
-func (s *session) expand(typed string, steers int, m Message) {
-	s.change(record{Type: recordPrompt, Text: typed, Steers: steers, Message: &m})
+// expand puts the expanded messages, one at least, in the place of the run's
+// prompt, and what is typed by now: so many steers are part of it.
+func (s *session) expand(typed string, steers int, messages []Message) {
+	r := record{Type: recordPrompt, Text: typed, Steers: steers, Message: &messages[0]}
+	for _, m := range messages[1:] {
+		r.Entries = append(r.Entries, entry{Message: m})
+	}
+	s.change(r)
 }
 
 // steer takes what a person adds, until a message has it. Never blocks.

@@ -59,7 +59,13 @@ func (a *Agent) Begin(folder, id string) (*Dialogue, error) {
 
 func (d *Dialogue) Ask(typed, expanded string) {
 	d.ask("r", "title", typed, typed)
-	d.expand(typed, 0, Message{Role: User, Text: expanded})
+	d.expand(typed, 0, []Message{{Role: User, Text: expanded}})
+}
+
+// AskWith is Ask with messages that follow the prompt's.
+func (d *Dialogue) AskWith(typed string, m ...Message) {
+	d.ask("r", "title", typed, typed)
+	d.expand(typed, 0, m)
 }
 func (d *Dialogue) Step()                               { d.step() }
 func (d *Dialogue) Stream(text string)                  { d.stream(text) }

@@ -105,7 +105,12 @@ func TestSessionReloadsAsItWas(t *testing.T) {
 				open = false
 			case n == 0:
 				d.End()
-				d.Ask(word(), word())
+				if rnd.IntN(2) == 0 {
+					d.Ask(word(), word())
+				} else {
+					d.AskWith(word(), agent.Message{Role: agent.User, Text: word()}, agent.Message{Role: agent.Assistant, Text: word()},
+						agent.Message{Role: agent.User, Text: word(), Images: []agent.Image{{MIMEType: "image/png", Data: "AA=="}}})
+				}
 				open = false
 			case n == 1:
 				d.Step()

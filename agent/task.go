@@ -50,11 +50,14 @@ type Task struct {
 	// Attachment is a document of the editor, given beside the prompt and
 	// never scanned for mentions; may be nil.
 	Attachment *Attachment
-	LLM        LLM
-	Approval   Approval
-	Limits     Limits
-	Host       Host
-	Steer      *Steer // what a person adds meanwhile; nil: nothing can be added
+	// MCPPrompt is a prompt of an MCP server whose messages come first; the
+	// prompt may then be empty. Nil: there is none.
+	MCPPrompt *PromptUse
+	LLM       LLM
+	Approval  Approval
+	Limits    Limits
+	Host      Host
+	Steer     *Steer // what a person adds meanwhile; nil: nothing can be added
 }
 
 // Attachment is a document or a part of it, as the editor has it.

@@ -19,7 +19,7 @@ type recordType string
 // The records, in the order in which a run writes them.
 const (
 	recordRun    recordType = "run"    // a run begins: Turn, RunID, Title, Text as typed, Message of the user
-	recordPrompt recordType = "prompt" // Message, expanded, and Text, as typed, take the place of the run's prompt
+	recordPrompt recordType = "prompt" // Message, expanded, and Text, as typed, take the place of the run's prompt; Entries follow it
 	recordStep   recordType = "step"   // an answer begins: what streamed of the one before is void
 	recordText   recordType = "text"   // Text, a piece of the answer
 	recordCalls  recordType = "calls"  // Message asks for calls, which come now
@@ -106,6 +106,7 @@ func (t *transcript) apply(r record) {
 	case recordPrompt:
 		if r.Message != nil && t.running && t.prompt < len(t.entries) {
 			t.entries[t.prompt].Message, t.entries[t.prompt].Asked = *r.Message, r.Text
+			t.entries = slices.Insert(t.entries, t.prompt+1, r.Entries...)
 			t.added = t.added[min(max(r.Steers, 0), len(t.added)):]
 		}
 	case recordSteer:

@@ -113,7 +113,15 @@ func checkLine(l agent.AuditEntry) error {
 }
 
 // ofRun reports whether a line is a tool call of a run's.
-func ofRun(l agent.AuditEntry) bool { return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) }
+func ofRun(l agent.AuditEntry) bool {
+	return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) && !prompted(l)
+}
+
+// prompted is the asking for a prompt that a run begins with, which a person
+// chose: no call of the model's.
+func prompted(l agent.AuditEntry) bool {
+	return l.Server != "" && l.Tool == "prompts/get" && l.DecidedBy == "command"
+}
 
 // undone is what agentls.undo did to a file of a run: no call of the run's.
 func undone(l agent.AuditEntry) bool {

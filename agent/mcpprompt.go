@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"agentls/mcp"
+)
+
+// promptTool is the audit's name for the asking for a prompt.
+const promptTool = "prompts/get"
+
+// PromptUse is a prompt of an MCP server, as a person asks for it: by a
+// `/server:prompt` line or by a command.
+type PromptUse struct {
+	Server    string // configured name
+	Name      string
+	Arguments map[string]string
+	Typed     string // what a person reads in the place of its messages
+}
+
+// GetPrompt asks for a prompt's messages, for a person, and audits it. Errors
+// are those of [mcp.Manager.GetPrompt], or ctx's cause.
+func (a *Agent) GetPrompt(ctx context.Context, u PromptUse) (mcp.PromptResult, error) {
+	return a.getPrompt(ctx, u, "", "")
+}
+
+func (a *Agent) getPrompt(ctx context.Context, u PromptUse, runID, session string) (res mcp.PromptResult, err error) {
+	begin := time.Now()
+	type answer struct {
+		res mcp.PromptResult
+		err error
+	}
+	within, cancel := readDeadline(ctx)
+	defer cancel()
+	got, ok, err := await(within, a, func(ctx context.Context) answer {
+		res, err := a.manager.GetPrompt(ctx, u.Server, u.Name, u.Arguments)
+		return answer{res, err}
+	})
+	if err == nil {
+		err = got.err
+	}
+	if within.Err() != nil && (!ok || err != nil) {
+		err = context.Cause(within)
+	}
+	e := AuditEntry{
+		Time: begin, RunID: runID, Session: session, Server: u.Server, Tool: promptTool, Outcome: Completed, DecidedBy: "command",
+		Arguments: marshal(map[string]any{"name": u.Name, "arguments": u.Arguments}), DurationMS: time.Since(begin).Milliseconds(),
+	}
+	switch {
+	case ctx.Err() != nil && err != nil:
+		e.Outcome = Cancelled
+	case err != nil:
+		e.Outcome, e.Reason = Failed, a.tellable(err.Error(), 300)
+	}
+	a.audit.Write(e)
+	return got.res, err
+}
+
+// typed is what a person asked for, as it was typed.
+func (t Task) typed() string {
+	switch {
+	case t.MCPPrompt == nil:
+		return t.Prompt
+	case strings.TrimSpace(t.Prompt) == "":
+		return t.MCPPrompt.Typed
+	}
+	return t.MCPPrompt.Typed + "\n" + t.Prompt
+}
+
+// title is what a session is called after its first task.
+func (t Task) title() string {
+	if t.MCPPrompt != nil {
+		return t.typed()
+	}
+	return t.words()
+}
+
+// startsWith gets the messages of the task's MCP prompt, for which a server
+// that is starting is waited for. An error is told before anything runs.
+func (r *run) startsWith(ctx context.Context) error {
+	u := r.t.MCPPrompt
+	if u == nil {
+		return nil
+	}
+	r.awaitServers(ctx)
+	res, err := r.a.getPrompt(ctx, *u, r.t.RunID, r.t.Session)
+	switch {
+	case err == nil:
+		r.given = r.promptMessages(res)
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	why := r.a.tellable(err.Error(), 300)
+	if errors.Is(err, mcp.ErrNotReady) {
+		why += "; `/mcp list` shows what its server does"
+	}
+	return &ProviderError{Kind: KindConfig, Message: fmt.Sprintf("The prompt %s cannot be used: %s", oneLine(u.Typed, 100), why), Err: err}
+}
+
+// promptMessages makes messages of what a prompt says: texts as the server gave
+// them, all that is data in blocks that it cannot end. Nothing in them is
+// expanded.
+func (r *run) promptMessages(res mcp.PromptResult) []Message {
+	left := r.t.Limits.MentionChars
+	var out []Message
+	for _, m := range res.Messages {
+		role := User
+		if m.Role == string(Assistant) {
+			role = Assistant
+		}
+		var parts []string
+		var images []Image
+		for _, c := range m.Contents {
+			text, img := r.promptContent(c, left)
+			if img != nil && role == User {
+				images = append(images, *img)
+			} else if img != nil {
+				text = imageLine(img.MIMEType, decodedLen(img.Data), "not shown: it is in a message of the assistant")
+			}
+			left = max(left-utf8.RuneCountInString(text), 0)
+			parts = append(parts, text)
+		}
+		one := user(parts, images)
+		one.Role = role
+		out = append(out, one)
+	}
+	return out
+}
+
+// promptContent is one part of a prompt's message as text, at most left code
+// points, and the image that it is.
+func (r *run) promptContent(c mcp.Content, left int) (text string, img *Image) {
+	if c.Type == "resource" {
+		one := mention{Mention: mcp.Mention{Server: r.t.MCPPrompt.Server, URI: c.URI}}
+		one.fill([]mcp.Content{c}, left)
+		if len(one.images) > 0 {
+			img = &one.images[0]
+		}
+		return paragraphs(one.blocks...), img
+	}
+	if img = image(c); img != nil {
+		return "", img // the message has it
+	}
+	_, text, _ = contentText(c)
+	text, cut := clip(text, left)
+	if cut {
+		text = strings.TrimSuffix(text, "\n") + "\n" + truncated("prompt", r.t.Limits.MentionChars)
+	}
+	return text, nil
+}
+
+// promptNote and goOnNote stand where a prompt of a server has no message of
+// the user's: providers refuse histories whose roles do not alternate.
+const (
+	promptNote = "[agentls: the messages of a prompt that the user chose follow]"
+	goOnNote   = "[agentls: go on from here]"
+)
+
+// withGiven puts the messages of the MCP prompt before what the user says, so
+// that the user has the first and the last word and the roles alternate.
+func (r *run) withGiven(own Message) []Message {
+	if len(r.given) == 0 {
+		return []Message{own}
+	}
+	var out []Message
+	for _, m := range append(r.given[:len(r.given):len(r.given)], own) {
+		said := strings.TrimSpace(m.Text) != "" || len(m.Images) > 0
+		switch last := len(out) - 1; {
+		case !said:
+		case last < 0 && m.Role == Assistant:
+			out = append(out, Message{Role: User, Text: promptNote}, m)
+		case last >= 0 && out[last].Role == m.Role:
+			role := m.Role
+			out[last] = user([]string{out[last].Text, m.Text}, append(out[last].Images[:len(out[last].Images):len(out[last].Images)], m.Images...))
+			out[last].Role = role
+		default:
+			out = append(out, m)
+		}
+	}
+	if len(out) == 0 || out[len(out)-1].Role != User {
+		out = append(out, Message{Role: User, Text: goOnNote})
+	}
+	return out
+}
