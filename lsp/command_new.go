@@ -57,8 +57,9 @@ func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveF
 			s.o.Log.Info("the client did not show a prompt buffer", "file", file, "error", err)
 			s.showMessage(protocol.MessageTypeInfo, "agentls: open "+file+", write your question there, and send it with agentls.send")
 		}
-		key, file := canonical(string(uri.File(file)))
-		return newInfo{key, s.bufferSession(key, file, 0)}, nil
+		made := string(uri.File(file))
+		key, file := canonical(made)
+		return newInfo{made, s.bufferSession(key, file, 0)}, nil
 	}, nil
 }
 
