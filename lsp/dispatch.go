@@ -138,6 +138,12 @@ func route(method string) (prep prepare, inline bool) {
 		return prepareCompletion, false
 	case "completionItem/resolve":
 		return prepareResolve, false
+	case "textDocument/documentSymbol":
+		return onPrompt(serveDocumentSymbol), false
+	case "textDocument/foldingRange":
+		return onPrompt(serveFoldingRange), false
+	case "textDocument/semanticTokens/full", "textDocument/semanticTokens/range":
+		return onPrompt(serveSemanticTokens), false
 	case "textDocument/codeAction":
 		return prepareCodeAction, false
 	case "codeAction/resolve":

@@ -70,7 +70,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 var announced = []string{"runEvents", "approvals", "diagnostics", "save"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
-	yes, change := true, protocol.TextDocumentSyncKindIncremental
+	yes, change, label := true, protocol.TextDocumentSyncKindIncremental, "agentls"
 	experimental, _ := json.Marshal(map[string]any{"agentls": map[string]any{"version": s.o.Version, "features": announced}}) // strings: cannot fail
 	return protocol.InitializeResult{
 		ServerInfo: protocol.ServerInfo{Name: "agentls", Version: protocol.NewOptional(s.o.Version)},
@@ -85,6 +85,11 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 			},
 			CodeActionProvider: &protocol.CodeActionOptions{
 				CodeActionKinds: []protocol.CodeActionKind{kindQuickFix, kindRefactor, kindRewrite}, ResolveProvider: &yes,
+			},
+			DocumentSymbolProvider: &protocol.DocumentSymbolOptions{Label: &label},
+			FoldingRangeProvider:   protocol.Boolean(true),
+			SemanticTokensProvider: &protocol.SemanticTokensOptions{
+				Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true),
 			},
 			ExecuteCommandProvider: protocol.ExecuteCommandOptions{
 				WorkDoneProgressOptions: protocol.WorkDoneProgressOptions{WorkDoneProgress: &yes},
