@@ -60,6 +60,7 @@ type Server struct {
 	settings    *settings
 	diagnostics *diagnosticsFetcher
 	answers     *answers
+	previews    *previews
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -96,7 +97,7 @@ func New(o Options) *Server {
 	s.settings, s.diagnostics = newSettings(s), newDiagnosticsFetcher(s)
 	cfg := config.Default()
 	s.cfg.Store(&cfg)
-	s.answers = newAnswers(s)
+	s.answers, s.previews = newAnswers(s), newPreviews(s)
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
 }
@@ -160,6 +161,7 @@ func (s *Server) windUp(cancel context.CancelCauseFunc) {
 	children.Reset(0)
 	s.inflight.close(ctx, s.wireError("", errGone))
 	s.settle(ctx)
+	s.previews.close()
 	flush, done := context.WithTimeout(context.Background(), flushTime)
 	defer done()
 	s.wire.out.close(flush)
