@@ -83,6 +83,7 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 	q.mu.Lock()
 	q.open = append(q.open, w)
 	q.mu.Unlock()
+	q.s.refreshPromptBuffers()
 	defer q.resolve(w.id, agent.Answer{})
 
 	timer := time.NewTimer(w.timeout)
@@ -131,6 +132,7 @@ func (q *questions) resolve(id string, a agent.Answer) bool {
 	}
 	q.open[i].answer <- a // never blocks: the question leaves the list with it
 	q.open = slices.Delete(q.open, i, i+1)
+	q.s.refreshPromptBuffers()
 	return true
 }
 

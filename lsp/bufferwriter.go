@@ -169,6 +169,7 @@ func (b *bufferWriter) heading() string {
 		return ""
 	}
 	b.begun = true
+	b.x.s.runs.writes(b.x)
 	if b.fence != "" {
 		return "\n" + b.fence + "\n\n## Agent\n\n"
 	}

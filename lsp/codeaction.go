@@ -33,7 +33,9 @@ type codeAction struct {
 	Title       string                  `json:"title"`
 	Kind        protocol.CodeActionKind `json:"kind"`
 	Diagnostics []json.RawMessage       `json:"diagnostics,omitzero"`
-	Command     commandLink             `json:"command"`
+	Preferred   bool                    `json:"isPreferred,omitzero"`
+	Edit        *protocol.WorkspaceEdit `json:"edit,omitzero"`
+	Command     commandLink             `json:"command,omitzero"` // where there is no edit
 }
 
 // commandLink is LSP's Command.
@@ -165,6 +167,9 @@ type menu struct {
 // answer is the result: plain commands for a client that knows no more.
 func (m *menu) answer() any {
 	m.control()
+	if m.open && isPromptBuffer(m.doc) {
+		m.mend()
+	}
 	if m.open && !isPromptBuffer(m.doc) {
 		m.solve()
 		m.selection()
@@ -172,9 +177,11 @@ func (m *menu) answer() any {
 	if m.s.peer.literals {
 		return append([]codeAction{}, m.list...)
 	}
-	commands := make([]commandLink, len(m.list))
-	for i, a := range m.list {
-		commands[i] = a.Command
+	commands := []commandLink{}
+	for _, a := range m.list {
+		if a.Edit == nil { // such a client cannot take one
+			commands = append(commands, a.Command)
+		}
 	}
 	return commands
 }
@@ -182,7 +189,7 @@ func (m *menu) answer() any {
 // offer adds an action of a wanted kind.
 func (m *menu) offer(kind protocol.CodeActionKind, title, command string, argument any, diagnostics ...json.RawMessage) {
 	if m.wants(kind) {
-		m.list = append(m.list, codeAction{title, kind, diagnostics, commandLink{title, command, []any{argument}}})
+		m.list = append(m.list, codeAction{Title: title, Kind: kind, Diagnostics: diagnostics, Command: commandLink{title, command, []any{argument}}})
 	}
 }
 

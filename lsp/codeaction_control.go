@@ -41,24 +41,26 @@ func (m *menu) control() {
 // decide offers the safe answer to a question, and to allow it once. What has
 // another yes than that, as the trust in a program, has to be seen whole.
 func (m *menu) decide(w *question) {
-	about := w.summary(m.s)
+	for _, c := range m.s.decisions(w) {
+		m.offer(kindQuickFix, c.Title, c.Command, c.Arguments[0])
+	}
+}
+
+// decisions are the answers to a question that need no more than a title.
+func (s *Server) decisions(w *question) (list []commandLink) {
+	about := w.summary(s)
 	for i, c := range w.choices {
 		if i == 0 || c.title == allowOnce && w.elicit == nil {
-			m.offer(kindQuickFix, c.title+": "+about, "agentls.approve", map[string]string{"id": w.id, "decision": string(c.decision)})
+			list = append(list, commandLink{c.title + ": " + about, "agentls.approve", []any{map[string]string{"id": w.id, "decision": string(c.decision)}}})
 		}
 	}
+	return list
 }
 
 // summary says in a few words what the question is about.
 func (w *question) summary(s *Server) string {
 	words := []string{w.server, w.tool}
-	command := commandOf(w.server, w.tool, w.arguments)
-	switch {
-	case command.Command != "":
-		words = []string{"run " + command.Command}
-	case w.preview != nil:
-		words = []string{"change " + s.counted(*w.preview)}
-	case w.tool != "" && len(w.arguments) > 0:
+	if w.tool != "" && len(w.arguments) > 0 {
 		words = append(words, string(w.arguments))
 	}
 	text := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")

@@ -26,6 +26,9 @@ func prepareUndo(s *Server, _ context.Context, arg undoArg, in invocation) (serv
 	}
 	return func(ctx context.Context) (any, error) {
 		undone, err := s.o.Agent.Undo(ctx, id, s.taskFolders(), editor{s})
+		if err == nil && len(undone.Restored) > 0 {
+			s.runs.undone(id)
+		}
 		switch {
 		case err == nil, errors.Is(err, agent.ErrNoRun) && i >= 0:
 			return undone, nil

@@ -106,6 +106,7 @@ func (s *Server) noteDiagnostics(uri string, rng textRange, list []workspace.Dia
 	if !open || s.peer.features.diagnostics {
 		return
 	}
+	list = s.ofOthers(d, list)
 	noted := workspace.Diagnostics{URI: d.spelled, Path: d.path, Version: d.version, Glimpsed: true, List: list}
 	if old, ok := s.o.State.DiagnosticsOf(d.path, d.spelled); ok && old.Version == d.version {
 		start, end := rng.places()
@@ -121,6 +122,15 @@ func (s *Server) noteDiagnostics(uri string, rng textRange, list []workspace.Dia
 		}
 	}
 	s.o.State.SetDiagnostics(noted)
+}
+
+// ofOthers leaves out what we say of a prompt buffer ourselves: it is for the
+// person who writes there.
+func (s *Server) ofOthers(d document, list []workspace.Diagnostic) []workspace.Diagnostic {
+	if !isPromptBuffer(d) {
+		return list
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(o workspace.Diagnostic) bool { return o.Source == diagnosticSource })
 }
 
 // diagnosticsFetcher follows the diagnostics of a client that tells them
@@ -223,7 +233,8 @@ func (f *diagnosticsFetcher) fetch(ctx context.Context, uri string) error {
 			continue
 		}
 		d := f.s.diagnosed(one.URI)
-		d.Version, d.List = version(one.Version), readDiagnostics(one.Diagnostics)
+		doc, _ := f.s.docs.identity(one.URI)
+		d.Version, d.List = version(one.Version), f.s.ofOthers(doc, readDiagnostics(one.Diagnostics))
 		all = append(all, d)
 	}
 	if uri == "" {

@@ -144,6 +144,8 @@ func route(method string) (prep prepare, inline bool) {
 		return onPrompt(serveFoldingRange), false
 	case "textDocument/semanticTokens/full", "textDocument/semanticTokens/range":
 		return onPrompt(serveSemanticTokens), false
+	case "textDocument/codeLens":
+		return onPrompt(serveCodeLens), false
 	case "textDocument/codeAction":
 		return prepareCodeAction, false
 	case "codeAction/resolve":

@@ -28,6 +28,7 @@ type document struct {
 type documents struct {
 	encoding protocol.PositionEncodingKind // set by initialize
 	state    stateWriter
+	watch    func(document) // hears of each didOpen, didChange, didSave and didClose; must not block. Nil: nobody does
 
 	mu      sync.Mutex
 	opens   int                      // didOpen so far
@@ -116,6 +117,20 @@ func (d *documents) prompt(uri string) (doc document, ok bool) {
 	return o.snapshot(), true
 }
 
+// promptBuffers lists those that are open, without their texts.
+func (d *documents) promptBuffers() (list []document) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, o := range d.open {
+		if isPromptBuffer(o.document) {
+			doc := o.document
+			doc.text = ""
+			list = append(list, doc)
+		}
+	}
+	return list
+}
+
 // offset is the byte offset of a position in the text, clamped to the text, in
 // the negotiated encoding.
 func (d *documents) offset(text string, p protocol.Position) int {
@@ -155,11 +170,15 @@ func (d *documents) changed(uri string) <-chan struct{} {
 	return d.waiting[key]
 }
 
-// announce wakes those who wait for a change. d.mu is held.
-func (d *documents) announce(key string) {
-	if c := d.waiting[key]; c != nil {
+// announce wakes those who wait for a change of a document, or for its end.
+// d.mu is held.
+func (d *documents) announce(o *openDocument) {
+	if c := d.waiting[o.uri]; c != nil {
 		close(c)
-		delete(d.waiting, key)
+		delete(d.waiting, o.uri)
+	}
+	if d.watch != nil {
+		d.watch(o.document)
 	}
 }
 

@@ -91,6 +91,7 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 			SemanticTokensProvider: &protocol.SemanticTokensOptions{
 				Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true),
 			},
+			CodeLensProvider: &protocol.CodeLensOptions{}, // each comes whole
 			ExecuteCommandProvider: protocol.ExecuteCommandOptions{
 				WorkDoneProgressOptions: protocol.WorkDoneProgressOptions{WorkDoneProgress: &yes},
 				Commands:                s.commandNames(),
@@ -114,6 +115,7 @@ func (s *Server) initialized() {
 	s.inBackground("messages", s.relay)
 	s.inBackground("questions", s.asks.serveRequests)
 	s.inBackground("settings", s.settings.follow)
+	s.prompts.start()
 	if s.peer.features.diagnostics {
 		s.inBackground("diagnostics", s.diagnostics.run)
 	}

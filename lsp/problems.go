@@ -97,7 +97,7 @@ func (t *settings) diagnose(p config.Problem) protocol.Diagnostic {
 	d := protocol.Diagnostic{
 		Range:    protocol.Range{Start: protocol.Position{Line: line, Character: from}, End: protocol.Position{Line: line, Character: to}},
 		Severity: protocol.DiagnosticSeverityWarning,
-		Source:   protocol.NewOptional("agentls"),
+		Source:   protocol.NewOptional(diagnosticSource),
 		Message:  protocol.String(t.words(text)),
 	}
 	if p.Disables {

@@ -25,6 +25,7 @@ type run struct {
 	steer    *agent.Steer // what is added once it runs
 	document *attachment
 	buffer   *bufferWriter // the prompt buffer that the answer goes to; nil: none
+	sent     promptSum     // of the block of the prompt buffer; zero: there is none
 	detached bool
 
 	// ctx is the run's life; it ends by one of the four ways to cancel
@@ -52,6 +53,9 @@ type run struct {
 	begun     bool
 	startedAt time.Time
 	questions int
+	step      int    // the model call that it is at; 0: none yet
+	writing   bool   // its answer has begun in its buffer
+	changed   bool   // finished: it changed files, and that was not undone
 	asked     string // what was asked for, in words for a person
 	head      string // its beginning, fit to be shown
 }
@@ -200,7 +204,9 @@ func (x *run) teller() {
 func (x *run) flush(events []pending) {
 	for _, p := range events {
 		switch p.Kind {
-		case agent.EventStep, agent.EventWaits:
+		case agent.EventStep:
+			x.s.runs.stepped(x, p.Step)
+		case agent.EventWaits:
 		case agent.EventNotice:
 			x.s.showMessage(protocol.MessageTypeWarning, "agentls: "+x.s.tell(string(p.delta)))
 		default:

@@ -97,6 +97,7 @@ func (r *runs) add(x *run) error {
 	x.kept = make(chan struct{})
 	r.keeps[x.session] = x.kept
 	x.start()
+	r.s.refreshPromptBuffers()
 	return nil
 }
 
@@ -133,6 +134,7 @@ func (r *runs) begin(x *run) error {
 	x.startedAt = time.Now()
 	r.active++
 	r.turns++
+	r.s.refreshPromptBuffers()
 	return nil
 }
 
@@ -156,11 +158,15 @@ func (r *runs) wait(x *run, n int) {
 	default:
 		x.status = runRunning
 	}
+	r.s.refreshPromptBuffers()
 }
 
 // record is what is kept of a finished run: its texts may be large.
 func (x *run) record() *run {
-	return &run{id: x.id, session: x.session, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone}
+	return &run{
+		id: x.id, session: x.session, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone,
+		sent: x.sent, writing: x.writing, changed: len(x.result.Changed) > 0,
+	}
 }
 
 // end gives a run its last state and the turn to the next of its session.
@@ -176,6 +182,7 @@ func (r *runs) end(x *run, status runStatus) {
 		r.turns++
 		r.s.settings.files.kick() // whatever it changed on disk is held against it
 	}
+	r.s.refreshPromptBuffers()
 	x.status = status
 	r.list[at] = x.record()
 	queue := r.queues[x.session]

@@ -40,6 +40,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
 	x := s.newRun(body, body, s.sessionOf(d), "")
+	x.sent = sumOf(body)
 	x.buffer = newBufferWriter(x, d, promptEnd(d.text, body, offset), deref(arg.Stream))
 	return s.queue(x, in, arg.Detached)
 }

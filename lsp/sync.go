@@ -78,7 +78,7 @@ func (d *documents) didOpen(params []byte) error {
 	}
 	d.open[key] = o
 	d.touch(o)
-	d.announce(key)
+	d.announce(o)
 	return nil
 }
 
@@ -91,7 +91,7 @@ func (d *documents) didChange(params []byte) error {
 		}
 		o.version, o.dirty = version(p.TextDocument.Version), true
 		d.touch(o)
-		d.announce(o.uri)
+		d.announce(o)
 	})
 }
 
@@ -130,7 +130,7 @@ func (d *documents) didSave(params []byte) error {
 	return d.update(params, func(o *openDocument, _ documentParams) {
 		o.dirty = false
 		d.touch(o)
-		d.announce(o.uri)
+		d.announce(o)
 	})
 }
 
@@ -138,7 +138,7 @@ func (d *documents) didClose(params []byte) error {
 	return d.update(params, func(o *openDocument, _ documentParams) {
 		delete(d.open, o.uri)
 		d.state.CloseDocument(o.spelled)
-		d.announce(o.uri)
+		d.announce(o)
 	})
 }
 

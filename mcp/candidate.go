@@ -92,7 +92,7 @@ func (c *completer) candidate(h *hit) Candidate {
 	switch {
 	case h.resource != nil:
 		item.Label = label(h.resource.Title, h.resource.Name, h.resource.URI)
-		item.Insert = mentionText(item.Mention, h.resource.URI)
+		item.Insert = MentionText(item.Mention, h.resource.URI)
 	case h.template != nil:
 		item.Label = label(h.template.Title, h.template.Name, h.template.URITemplate)
 		item.Insert = c.insertTemplate(item.Mention, h.template.URITemplate)
@@ -108,7 +108,7 @@ func (c *completer) candidate(h *hit) Candidate {
 func (c *completer) insertTemplate(mention, template string) string {
 	literal := literalPrefix(template)
 	if literal == template {
-		return mentionText(mention, template)
+		return MentionText(mention, template)
 	}
 	if literal != "" && strings.HasPrefix(c.query, literal) {
 		literal = c.query

@@ -243,8 +243,9 @@ func plainURI(s string) bool {
 	return s[len(s)-1] != '.'
 }
 
-// mentionText writes a mention so that findMentions reads it back.
-func mentionText(name, uri string) string {
+// MentionText writes a mention so that [Manager.Mentions] reads it back. name is
+// the mention name of the server.
+func MentionText(name, uri string) string {
 	switch {
 	case !needsQuote(uri):
 		return "@" + name + ":" + uri

@@ -188,9 +188,9 @@ func TestInsertedMentionsAreReadBack(t *testing.T) {
 		for _, listed := range []world{{"s": {uri}}, {"s": uris}} {
 			for _, before := range []string{"", "see ", "(", "what's ", "a \"b\" "} {
 				for _, after := range []string{"", " and", ".", ", x", ")", ") y", "?", "\nnext", "'s", "。", "]"} {
-					text := before + mentionText("s", uri) + after
+					text := before + MentionText("s", uri) + after
 					got := findMentions(text, listed.server)
-					if len(got) != 1 || got[0].URI != uri || got[0].Quoted || !got[0].Known || text[got[0].Start:got[0].End] != mentionText("s", uri) {
+					if len(got) != 1 || got[0].URI != uri || got[0].Quoted || !got[0].Known || text[got[0].Start:got[0].End] != MentionText("s", uri) {
 						t.Errorf("%q: %+v, want %q", text, got, uri)
 					}
 				}
@@ -239,7 +239,7 @@ func FuzzMentions(f *testing.F) {
 		if uri == "" || strings.ContainsAny(uri, "\r\n") || strings.ContainsFunc(uri, func(r rune) bool { return r < ' ' || r == utf8.RuneError }) {
 			return
 		}
-		inserted := "x " + mentionText("fs", uri)
+		inserted := "x " + MentionText("fs", uri)
 		if got := findMentions(inserted, servers); len(got) != 1 || got[0].URI != uri || got[0].End != len(inserted) {
 			t.Fatalf("%q: %+v", inserted, got)
 		}

@@ -1,0 +1,153 @@
+package lsp
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+)
+
+// promptSum is a sum of what a block of a prompt buffer said when it was sent;
+// zero: it was no block.
+type promptSum [sha256.Size]byte
+
+func sumOf(body string) promptSum { return sha256.Sum256([]byte(strings.TrimSpace(body))) }
+
+// sessionRun is what a prompt buffer shows of a run of its session.
+type sessionRun struct {
+	id      string
+	status  runStatus
+	step    int       // the model call that it is at, from 1; 0: none yet
+	sent    promptSum // of the block that it answers
+	writing bool      // its answer has begun in the buffer
+	changed bool      // it changed files, and that was not undone
+}
+
+// ofSession lists the runs of a session, as they came: the live ones and the
+// last finished ones.
+func (r *runs) ofSession(session string) (list []sessionRun) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.list {
+		if x.session == session {
+			list = append(list, sessionRun{x.id, x.status, x.step, x.sent, x.writing, x.changed})
+		}
+	}
+	return list
+}
+
+// stepped notes the model call that a run is at.
+func (r *runs) stepped(x *run, step int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.step = step
+	r.s.refreshPromptBuffers()
+}
+
+// writes notes that a run's answer begins in its buffer.
+func (r *runs) writes(x *run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.writing = true
+}
+
+// undone notes that what a run changed was taken back.
+func (r *runs) undone(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if i := slices.IndexFunc(r.list, func(x *run) bool { return x.id == id }); i >= 0 {
+		r.list[i].changed = false
+		r.s.refreshPromptBuffers()
+	}
+}
+
+// bufferState is a prompt buffer and where the runs of its session stand in it.
+type bufferState struct {
+	text    string
+	session string
+	blocks  []blockState
+	loose   []sessionRun // live ones whose block is not there any more
+	last    int          // the last block of a person's; -1: there is none
+}
+
+// blockState is one block of it.
+type blockState struct {
+	promptBlock
+	empty    bool
+	answered bool         // a person's: the model's follows
+	live     []sessionRun // a person's: those that answer it
+	by       *sessionRun  // the model's: the run that wrote it; nil: not known
+}
+
+// mine reports whether a person writes the block.
+func (b *blockState) mine() bool { return b.role != "agent" }
+
+// bufferState matches the blocks of a prompt buffer with the runs of its
+// session. Blocks alike are told apart by their order.
+func (s *Server) bufferState(m promptModel) bufferState {
+	b := bufferState{text: m.doc.text, session: s.sessionOf(m.doc), blocks: make([]blockState, len(m.blocks)), last: -1}
+	for i := range m.blocks {
+		n := &b.blocks[i]
+		n.promptBlock = m.blocks[i]
+		n.empty = strings.TrimSpace(b.text[n.start:n.end]) == ""
+		if n.mine() {
+			b.last = i
+			n.answered = i+1 < len(m.blocks) && m.blocks[i+1].role == "agent"
+		}
+	}
+	b.match(s.runs.ofSession(b.session))
+	return b
+}
+
+// match gives each run its block, the newest the last one. An answer stands
+// before older ones of the same block.
+func (b *bufferState) match(all []sessionRun) {
+	of := map[promptSum][]sessionRun{}
+	for _, x := range all {
+		switch {
+		case !x.status.live() && !x.writing: // its answer is elsewhere
+		case x.sent != (promptSum{}):
+			of[x.sent] = append(of[x.sent], x)
+		case x.status.live():
+			b.loose = append(b.loose, x)
+		}
+	}
+	for i := len(b.blocks) - 1; i >= 0 && len(of) > 0; i-- {
+		if b.blocks[i].mine() && !b.blocks[i].empty {
+			sum := sumOf(b.text[b.blocks[i].start:b.blocks[i].end])
+			of[sum] = b.take(i, of[sum])
+			if len(of[sum]) == 0 {
+				delete(of, sum)
+			}
+		}
+	}
+	for _, x := range all {
+		if x.status.live() && slices.ContainsFunc(of[x.sent], func(left sessionRun) bool { return left.id == x.id }) {
+			b.loose = append(b.loose, x)
+		}
+	}
+}
+
+// take gives a block and the answers below it their runs, out of those of its
+// text, and returns the rest.
+func (b *bufferState) take(i int, runs []sessionRun) []sessionRun {
+	answer := i + 1
+	for len(runs) > 0 {
+		x := runs[len(runs)-1]
+		there := answer < len(b.blocks) && !b.blocks[answer].mine()
+		switch {
+		case x.status.live():
+			b.blocks[i].live = append(b.blocks[i].live, x)
+			if x.writing {
+				answer++
+			}
+		case there:
+			b.blocks[answer].by = &x
+			answer++
+		default:
+			return runs
+		}
+		runs = runs[:len(runs)-1]
+	}
+	slices.Reverse(b.blocks[i].live)
+	return nil
+}

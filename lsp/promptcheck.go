@@ -1,0 +1,341 @@
+package lsp
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"go.lsp.dev/protocol"
+
+	"agentls/mcp"
+)
+
+// problemCode names what is wrong in a prompt, for good: it is the code of the
+// diagnostic.
+type problemCode string
+
+// The problems of a prompt.
+const (
+	unknownServer   problemCode = "agentls.unknownServer"
+	serverDisabled  problemCode = "agentls.serverDisabled"
+	serverUntrusted problemCode = "agentls.serverUntrusted"
+	serverStarting  problemCode = "agentls.serverStarting"
+	serverLogin     problemCode = "agentls.serverNeedsLogin"
+	serverFailed    problemCode = "agentls.serverFailed"
+	serverStopped   problemCode = "agentls.serverStopped"
+	noResources     problemCode = "agentls.noResources"
+	unknownResource problemCode = "agentls.unknownResource"
+	quotedMention   problemCode = "agentls.quotedMention"
+)
+
+// promptProblem is something in a prompt that will not do what it seems to. All
+// offsets are bytes of the buffer's text.
+type promptProblem struct {
+	at       textSpan // what is underlined
+	of       textSpan // where its fixes are offered: the whole mention or line
+	severity protocol.DiagnosticSeverity
+	code     problemCode
+	message  string
+	fixes    []promptFix
+}
+
+// promptFix is one way to mend a problem: an edit, or a command.
+type promptFix struct {
+	title   string
+	exact   bool // nothing else can have been meant
+	edits   []promptEdit
+	command string // with edits: none
+	server  string // its argument
+}
+
+// promptEdit replaces a part of the buffer's text.
+type promptEdit struct {
+	at   textSpan
+	text string
+}
+
+// mentionKey is a resource as a mention names it.
+type mentionKey struct{ server, uri string }
+
+// promptCheck looks through the prompts of a buffer that are not sent yet. What
+// was sent is never sent again.
+type promptCheck struct {
+	s      *Server
+	state  bufferState
+	within *textSpan           // only what touches it; nil: everything
+	before map[mentionKey]bool // what was told to be unknown; see stale
+	stale  bool                // an old list is as good as a new one
+
+	servers  map[string]mcp.ServerInfo // by mention name
+	names    []string                  // the mention names
+	lists    map[string]mcp.ResourceList
+	nearby   map[mentionKey][]string
+	searches int // that are left
+
+	problems []promptProblem
+	unknown  map[mentionKey]bool // what is unknown now
+}
+
+// maxSearches bounds how often a list is searched for what was meant, and the
+// disk for what no list holds, in one pass over a buffer.
+const maxSearches = 20
+
+// checkPrompts finds what is wrong, in the order of the text. It reads memory;
+// of the disk it asks whether a file of the workspace is there that is not
+// listed. While a list is out of date a resource that it lacks is only told to
+// be unknown if it was before.
+func (s *Server) checkPrompts(state bufferState, before map[mentionKey]bool) *promptCheck {
+	c := s.newPromptCheck(state)
+	c.before = before
+	c.run()
+	return c
+}
+
+// problemsAt finds what is wrong at a place.
+func (s *Server) problemsAt(state bufferState, place textSpan) []promptProblem {
+	c := s.newPromptCheck(state)
+	c.within, c.stale = &place, true
+	c.run()
+	return c.problems
+}
+
+func (s *Server) newPromptCheck(state bufferState) *promptCheck {
+	return &promptCheck{
+		s: s, state: state, servers: map[string]mcp.ServerInfo{}, lists: map[string]mcp.ResourceList{}, nearby: map[mentionKey][]string{},
+		searches: maxSearches, unknown: map[mentionKey]bool{},
+	}
+}
+
+func (c *promptCheck) run() {
+	for _, info := range c.s.o.Manager.Servers() {
+		c.servers[info.Mention] = info
+		c.names = append(c.names, info.Mention)
+	}
+	for i := range c.state.blocks {
+		b := &c.state.blocks[i]
+		if !b.mine() || b.answered || len(b.live) > 0 {
+			continue
+		}
+		for _, m := range b.mentions {
+			if c.touches(textSpan{m.Start, m.End}) {
+				c.mention(m)
+			}
+		}
+	}
+}
+
+func (c *promptCheck) touches(at textSpan) bool {
+	return c.within == nil || at.start <= c.within.end && c.within.start <= at.end
+}
+
+// add takes a problem of a mention.
+func (c *promptCheck) add(m mcp.Mention, at textSpan, severity protocol.DiagnosticSeverity, code problemCode, message string, fixes ...promptFix) {
+	c.problems = append(c.problems, promptProblem{at, textSpan{m.Start, m.End}, severity, code, message, fixes})
+}
+
+func (c *promptCheck) mention(m mcp.Mention) {
+	whole := textSpan{m.Start, m.End}
+	switch info := c.servers[m.Name]; {
+	case m.Quoted && m.Known:
+		c.add(m, whole, protocol.DiagnosticSeverityHint, quotedMention, "In quotes, backticks or a fenced block this is sent as text: the resource is not attached.", c.unquote(whole)...)
+	case m.Quoted:
+	case m.Server == "" || info.Name == "":
+		c.unknownServer(m)
+	case info.Status != mcp.StatusReady:
+		severity, code, message, fixes := c.notReady(info)
+		c.add(m, whole, severity, code, message, fixes...)
+	case !m.Known:
+		c.notListed(m, info)
+	}
+}
+
+func (c *promptCheck) unknownServer(m mcp.Mention) {
+	near := nearest(m.Name, c.names)
+	var fixes []promptFix
+	for _, name := range near {
+		text := "@" + name + c.state.text[m.Start+1+len(m.Name):m.End]
+		fixes = append(fixes, promptFix{title: "Change to " + cleanTo(text, actionMax), exact: len(near) == 1, edits: []promptEdit{{textSpan{m.Start + 1, m.Start + 1 + len(m.Name)}, name}}})
+	}
+	fixes = append(fixes, c.quote(textSpan{m.Start, m.End})...)
+	c.add(m, textSpan{m.Start, m.Start + 1 + len(m.Name)}, protocol.DiagnosticSeverityWarning, unknownServer,
+		c.s.tell(fmt.Sprintf("no MCP server is named %q, so this is sent as text%s", clip(m.Name, 60), suggest(m.Name, c.names))), fixes...)
+}
+
+// notReady says why a server cannot be asked now, and what to do.
+func (c *promptCheck) notReady(info mcp.ServerInfo) (severity protocol.DiagnosticSeverity, code problemCode, message string, fixes []promptFix) {
+	name, why := c.s.tell(info.Name), ""
+	if info.Error != "" {
+		why = ": " + c.s.tell(info.Error)
+	}
+	if info.Needs != "" {
+		why += "; it needs " + c.s.tell(info.Needs)
+	}
+	fix := func(verb, command string) {
+		if c.s.announces(command) {
+			fixes = append(fixes, promptFix{title: fmt.Sprintf(verb, cleanTo(info.Name, actionMax)), exact: true, command: command, server: info.Name})
+		}
+	}
+	severity = protocol.DiagnosticSeverityWarning
+	switch info.Status {
+	case mcp.StatusDisabled:
+		code, message = serverDisabled, "is disabled in "+where(c.s.tell(info.Source))
+		fix("Enable server %s", "agentls.mcp.enable")
+	case mcp.StatusUntrusted:
+		code, message = serverUntrusted, "comes from "+where(c.s.tell(info.Source))+" and does not start before you trust it; agentls.mcp.servers shows what it would run"
+		fix("Trust server %s…", "agentls.mcp.restart")
+	case mcp.StatusNeedsLogin:
+		code, message = serverLogin, "needs a login"+why+"; agentls.mcp.login does it"
+		fix("Log in to server %s", "agentls.mcp.login")
+	case mcp.StatusFailed:
+		code, message = serverFailed, "cannot be used"+why+"; agentls.mcp.restart starts it again"
+		fix("Restart server %s", "agentls.mcp.restart")
+	case mcp.StatusRestarting:
+		severity, code, message = protocol.DiagnosticSeverityInformation, serverStarting, "lost its connection and is started again"+why
+		fix("Start server %s now", "agentls.mcp.restart")
+	case mcp.StatusStarting:
+		severity, code, message = protocol.DiagnosticSeverityInformation, serverStarting, "is being started"
+	default:
+		code, message = serverStopped, "does not run"+why+"; agentls.mcp.restart starts it"
+		fix("Start server %s", "agentls.mcp.restart")
+	}
+	return severity, code, "the MCP server " + name + " " + message + ".", fixes
+}
+
+// where names the source of a server in a sentence.
+func where(source string) string {
+	if source == "editor" {
+		return "the editor's settings"
+	}
+	return source
+}
+
+// notListed looks at a mention whose URI is in no list of its server.
+func (c *promptCheck) notListed(m mcp.Mention, info mcp.ServerInfo) {
+	key := mentionKey{info.Name, m.URI}
+	if !c.s.o.Manager.HasResources(info.Name) {
+		c.add(m, textSpan{m.Start, m.End}, protocol.DiagnosticSeverityWarning, noResources,
+			"the MCP server "+c.s.tell(info.Name)+" offers no resources that could be attached.", c.quote(textSpan{m.Start, m.End})...)
+		return
+	}
+	list := c.list(info.Name)
+	if !list.Fetched || list.Stale && !c.stale && !c.before[key] || fromTemplate(list.Templates, m.URI) {
+		return
+	}
+	near, searched := c.near(key, list)
+	if searched && c.isFile(info.Name, m.URI) {
+		return
+	}
+	c.unknown[key] = true
+	message := "the MCP server " + c.s.tell(info.Name) + " does not list " + c.s.tell(m.URI) + "; it is asked for all the same."
+	var fixes []promptFix
+	for i, uri := range near {
+		text := mcp.MentionText(m.Name, uri)
+		if i == 0 {
+			message += " Did you mean " + c.s.tell(text) + "?"
+		}
+		fixes = append(fixes, promptFix{title: "Change to " + cleanTo(text, actionMax), exact: len(near) == 1, edits: []promptEdit{{textSpan{m.Start, m.End}, text}}})
+	}
+	fixes = append(fixes, c.quote(textSpan{m.Start, m.End})...)
+	c.add(m, textSpan{m.Start + len("@:") + len(m.Name), m.End}, protocol.DiagnosticSeverityWarning, unknownResource, message, fixes...)
+}
+
+// list is the cached list of a server.
+func (c *promptCheck) list(server string) mcp.ResourceList {
+	list, ok := c.lists[server]
+	if !ok {
+		list, _ = c.s.o.Manager.Resources(server) // one that is gone meanwhile has none
+		c.lists[server] = list
+	}
+	return list
+}
+
+// near finds what was perhaps meant. searched is false where too much has been
+// searched for already.
+func (c *promptCheck) near(key mentionKey, list mcp.ResourceList) (uris []string, searched bool) {
+	if uris, searched = c.nearby[key]; searched || c.searches == 0 {
+		return uris, searched
+	}
+	c.searches--
+	all := make([]string, len(list.Resources))
+	for i := range list.Resources {
+		all[i] = list.Resources[i].URI
+	}
+	c.nearby[key] = nearestURIs(key.uri, all)
+	return c.nearby[key], true
+}
+
+// isFile reports whether what the workspace does not list is a file of it all
+// the same: git ignores it, or the folder is too large.
+func (c *promptCheck) isFile(server, uri string) bool {
+	if server != "workspace" {
+		return false
+	}
+	if strings.HasPrefix(uri, "diagnostics://") {
+		return true // there are none at the moment
+	}
+	path, ok := c.s.o.State.PathOf(uri)
+	if !ok {
+		return false
+	}
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// fromTemplate reports whether a URI may come from one of the templates.
+func fromTemplate(templates []mcp.Template, uri string) bool {
+	for _, t := range templates {
+		literal, _, variable := strings.Cut(t.URITemplate, "{")
+		if strings.HasPrefix(uri, literal) && (variable || uri == literal) {
+			return true
+		}
+	}
+	return false
+}
+
+// quote offers to leave a mention as text.
+func (c *promptCheck) quote(at textSpan) []promptFix {
+	text := at.of(c.state.text)
+	run := strings.Repeat("`", longestRun(text, '`')+1)
+	edits := []promptEdit{{textSpan{at.start, at.start}, run}, {textSpan{at.end, at.end}, run}}
+	if !c.reads(at, edits, true) {
+		return nil
+	}
+	return []promptFix{{title: "Leave as text, in backticks", edits: edits}}
+}
+
+// unquote offers to take the quotes away from a mention that is all they hold.
+func (c *promptCheck) unquote(at textSpan) []promptFix {
+	text := c.state.text
+	for _, mark := range []byte{'`', '"'} {
+		n := 0
+		for at.start-n > 0 && at.end+n < len(text) && text[at.start-n-1] == mark && text[at.end+n] == mark {
+			n++
+		}
+		edits := []promptEdit{{textSpan{at.start - n, at.start}, ""}, {textSpan{at.end, at.end + n}, ""}}
+		if n > 0 && c.reads(at, edits, false) {
+			return []promptFix{{title: "Attach it: take the quotes away", edits: edits}}
+		}
+	}
+	return nil
+}
+
+// reads reports whether the line of a mention would be read as wanted after
+// the edits before and behind it: the mention quoted, or not.
+func (c *promptCheck) reads(at textSpan, edits []promptEdit, quoted bool) bool {
+	text := c.state.text
+	from, to := strings.LastIndexAny(text[:at.start], "\r\n")+1, len(text)
+	if i := strings.IndexAny(text[at.end:], "\r\n"); i >= 0 {
+		to = at.end + i
+	}
+	before, behind := edits[0], edits[1]
+	line := text[from:before.at.start] + before.text + at.of(text)
+	end := len(line)
+	line += behind.text + text[behind.at.end:to]
+	start := end - (at.end - at.start)
+	for _, m := range c.s.o.Manager.Mentions(line) {
+		if m.Start == start {
+			return m.End == end && m.Quoted == quoted
+		}
+	}
+	return quoted // in quotes the mention of an unknown server is none
+}
