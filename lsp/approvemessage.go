@@ -21,11 +21,7 @@ const (
 // asked, why, and what a yes that is remembered would cover.
 func toolMessage(s *Server, a agent.Question) string {
 	var b strings.Builder
-	var in struct {
-		Command string `json:"command"`
-		Cwd     string `json:"cwd"`
-	}
-	if a.Server == "" && a.Tool == "run_command" && json.Unmarshal(a.Arguments, &in) == nil && in.Command != "" {
+	if in := commandOf(a.Server, a.Tool, a.Arguments); in.Command != "" {
 		b.WriteString("agentls: run the command " + commandShown(s.o.Secrets.Redact(in.Command)))
 		if in.Cwd != "" {
 			b.WriteString(" in " + s.tell(in.Cwd))
@@ -37,7 +33,11 @@ func toolMessage(s *Server, a agent.Question) string {
 			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
 		}
 	} else if p := a.Preview; p != nil {
-		fmt.Fprintf(&b, "agentls: allow %s to change %s (+%d −%d lines)? agentls.approvals shows how.", s.tell(a.Tool), s.tell(p.Path), p.Added, p.Removed)
+		b.WriteString("agentls: change " + s.counted(*p))
+		if words, ok := s.inWords(*p); ok {
+			b.WriteString(": " + words)
+		}
+		b.WriteString("?")
 	} else {
 		whole := string(orEmpty(a.Arguments))
 		arguments := s.tell(whole)
@@ -55,6 +55,21 @@ func toolMessage(s *Server, a agent.Question) string {
 		b.WriteString(" For the session or always: " + s.tell(a.Covers) + ".")
 	}
 	return b.String()
+}
+
+// commandLine are the arguments of run_command that a person has to see.
+type commandLine struct {
+	Command string `json:"command"`
+	Cwd     string `json:"cwd"`
+}
+
+// commandOf is the command that a call would run; empty for another call. A
+// server's tool of the same name is another.
+func commandOf(server, tool string, arguments json.RawMessage) (c commandLine) {
+	if server != "" || tool != "run_command" || json.Unmarshal(arguments, &c) != nil {
+		return commandLine{}
+	}
+	return c
 }
 
 // programsOf names the programs of a command that is not shown whole.

@@ -60,7 +60,13 @@ func (s *Server) decisions(w *question) (list []commandLink) {
 // summary says in a few words what the question is about.
 func (w *question) summary(s *Server) string {
 	words := []string{w.server, w.tool}
-	if w.tool != "" && len(w.arguments) > 0 {
+	command := commandOf(w.server, w.tool, w.arguments)
+	switch {
+	case command.Command != "":
+		words = []string{"run " + command.Command}
+	case w.preview != nil:
+		words = []string{"change " + s.counted(*w.preview)}
+	case w.tool != "" && len(w.arguments) > 0:
 		words = append(words, string(w.arguments))
 	}
 	text := strings.Join(slices.DeleteFunc(words, func(word string) bool { return word == "" }), " ")

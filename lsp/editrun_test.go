@@ -141,7 +141,7 @@ func TestQuestionAboutAnEditShowsIt(t *testing.T) {
 		if own && (!strings.Contains(asked, `-two\n+2`) || !strings.Contains(asked, `"added":2,"removed":1`)) {
 			t.Errorf("%s", asked)
 		}
-		if !own && (!strings.Contains(asked, "allow edit_file to change a.txt (+2 −1 lines)?") || strings.Contains(asked, "\u202e")) {
+		if !own && (!strings.Contains(asked, "change a.txt (+2 −1 lines): ") || strings.Contains(asked, "\u202e")) {
 			t.Errorf("%s", asked)
 		}
 		waiting := commandAs[[]approvalInfo](w, "agentls.approvals", nil)

@@ -60,6 +60,7 @@ type Server struct {
 	settings    *settings
 	diagnostics *diagnosticsFetcher
 	answers     *answers
+	previews    *previews
 	prompts     *promptWatch
 
 	// alive is the connection's lifetime: it ends with cause errGone when
@@ -97,7 +98,8 @@ func New(o Options) *Server {
 	s.settings, s.diagnostics = newSettings(s), newDiagnosticsFetcher(s)
 	cfg := config.Default()
 	s.cfg.Store(&cfg)
-	s.answers, s.prompts = newAnswers(s), newPromptWatch(s)
+	s.answers, s.previews = newAnswers(s), newPreviews(s)
+	s.prompts = newPromptWatch(s)
 	s.docs.watch = s.prompts.note
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
@@ -162,6 +164,7 @@ func (s *Server) windUp(cancel context.CancelCauseFunc) {
 	children.Reset(0)
 	s.inflight.close(ctx, s.wireError("", errGone))
 	s.settle(ctx)
+	s.previews.close()
 	flush, done := context.WithTimeout(context.Background(), flushTime)
 	defer done()
 	s.wire.out.close(flush)

@@ -41,7 +41,10 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 	if ctx.Err() != nil || q.decided(w) {
 		return
 	}
-	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: w.message}
+	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: w.message + q.beside(ctx, w)}
+	if ctx.Err() != nil {
+		return
+	}
 	for _, c := range w.choices {
 		params.Actions = append(params.Actions, protocol.MessageActionItem{Title: c.title})
 	}
@@ -54,6 +57,21 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 		return
 	}
 	q.resolve(w.id, w.chosen(result))
+}
+
+// beside shows what is too long for a question about a change, and says where
+// it is.
+func (q *questions) beside(ctx context.Context, w *question) string {
+	if w.preview == nil {
+		return ""
+	}
+	if _, ok := q.s.inWords(*w.preview); ok {
+		return ""
+	}
+	if name, err := q.s.previews.show(ctx, w.session, *w.preview); err == nil {
+		return " The change is shown in " + name + "."
+	}
+	return " agentls.approvals shows the change."
 }
 
 // chosen gives the answer of a stock client. Only an exact title decides.

@@ -8,7 +8,8 @@ const log = (entry) => appendFileSync(process.argv[2], JSON.stringify(entry) + "
 const write = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
 
 const resource = (name) => ({ uri: `test://docs/${name}`, name, mimeType: "text/markdown" });
-const resources = ["world.md", "other-page.md"].map(resource);
+const resources = ["world.md", "other-page.md", "a$b}.md"].map(resource);
+resources.push({ uri: "test://my docs/read me.md", name: "read me.md" }, { uri: "test://docs/17", name: "17", title: "Billing guide" });
 const schema = (properties = {}) => ({ type: "object", properties });
 const tools = [
   { name: "echo", description: "Says it back", inputSchema: schema({ text: { type: "string" } }) },

@@ -18,7 +18,84 @@ local function open_prompt(world)
   return editor
 end
 
+-- Completion as Neovim's own client has it since 0.11.
+local function autotrigger(editor)
+  editor:lua([[
+    local client = vim.lsp.get_clients({ name = "agentls", bufnr = 0 })[1]
+    vim.lsp.completion.enable(true, client.id, 0, { autotrigger = true })]])
+end
+
+-- Waits until the popup holds what puts in a text; its place there.
+local function wait_item(editor, what, word)
+  return editor:wait(what, [[
+    local word = ...
+    local info = vim.fn.complete_info({ "pum_visible", "items" })
+    for place, item in ipairs(info.items) do
+      if info.pum_visible == 1 and item.word == word then
+        return place
+      end
+    end]], word)
+end
+
 return {
+  {
+    "autotrigger: the item stays at every key",
+    modern = true,
+    function(world)
+      local editor = open_prompt(world)
+      autotrigger(editor)
+      editor:type("iSee ")
+      local typed, word = "", "@test:test://docs/other-page.md"
+      for key in word:gmatch(".") do
+        editor:type(key)
+        typed = typed .. key
+        wait_item(editor, "an item at " .. typed, word)
+      end
+      editor:type("<Esc>ccSee @test:test://docs/ot")
+      wait_item(editor, "an item", word)
+      editor:type("<C-n><C-y> now")
+      editor:wait("the mention", [[return vim.api.nvim_get_current_line() == "See @test:test://docs/other-page.md now"]])
+    end,
+  },
+  {
+    "autotrigger: what a title or a later part is searched by stays, too",
+    modern = true,
+    function(world)
+      local editor = open_prompt(world)
+      autotrigger(editor)
+      for typed, word in pairs({ ["@bill"] = "@test:test://docs/17", ["@test:page.m"] = "@test:test://docs/other-page.md" }) do
+        editor:type("<Esc>cc")
+        local so_far, place = "", nil
+        for key in typed:gmatch(".") do
+          editor:type(key)
+          so_far = so_far .. key
+          place = wait_item(editor, "an item at " .. so_far, word)
+        end
+        editor:type(("<C-n>"):rep(place))
+        editor:type("<C-y>")
+        editor:wait("the mention " .. word, [[return vim.api.nvim_get_current_line() == ...]], word)
+      end
+    end,
+  },
+  {
+    "omnifunc: what would have to be quoted, and what looks like a snippet",
+    function(world)
+      local editor = open_prompt(world)
+      editor:lua([[vim.o.completeopt = "menuone"]])
+      for typed, becomes in pairs({
+        ["@test:test://docs/a"] = { "@test:test://docs/a$b}.md" },
+        ["@test:<test://my"] = { "@test:<test://my docs/read me.md>" },
+        ["@test:test://my"] = { "@test:test://my docs/read me.md", "@test:<test://my docs/read me.md>" },
+      }) do
+        editor:type("<Esc>ccSee " .. typed:gsub("<", "<lt>") .. "<C-x><C-o>")
+        editor:wait_popup("the popup after " .. typed)
+        editor:type("<C-y>")
+        editor:wait("a mention for " .. typed, [[
+          local line, all = vim.api.nvim_get_current_line(), ...
+          return vim.iter(all):any(function(mention) return line == "See " .. mention end)]], becomes)
+      end
+    end,
+  },
   {
     "a mention completes by omnifunc",
     function(world)

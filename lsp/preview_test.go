@@ -1,0 +1,206 @@
+package lsp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/lsp/lsptest"
+	"agentls/mcp"
+)
+
+// What a question says of a change: all of a short one, with nothing in it
+// unseen.
+func TestChangeInWords(t *testing.T) {
+	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}
+	s.o.Secrets.Add("very-secret-value")
+	diff := func(lines ...string) string {
+		return "--- a\n+++ a\n@@ -1,3 +1,3 @@\n" + strings.Join(lines, "\n") + "\n"
+	}
+	for _, c := range []struct{ name, diff, want string }{
+		{"a line", diff(" one", "-two", "+2", " three"), "- two → + 2"},
+		{"a new line", diff(" one", "+two"), "+ two"},
+		{"a line goes", diff(" one", "-two"), "- two"},
+		{"lines", diff("-one", "-two", "+1", "+2"), "- one ⏎ two → + 1 ⏎ 2"},
+		{"two places", diff("-one", "+1", " two", "-three", "+3"), "- one → + 1 ; - three → + 3"},
+		{"two hunks", diff("-one", "+1", "@@ -9,1 +9,1 @@", "-nine", "+9"), "- one → + 1 ; - nine → + 9"},
+		{"indented alike", diff("-\t\tx := 1", "+\t\tx := 2"), "- x := 1 → + x := 2"},
+		{"indented anew", diff("-x", "+    x"), `- x → + "    x"`},
+		{"blanks at the end", diff("-x", "+x  "), `- x → + "x  "`},
+		{"an empty line", diff("-x", "+"), `- x → + ""`},
+		{"CRLF", diff("-one\r", "+two\r"), "- one → + two"},
+		{"another line end", diff("-one\r", "+one"), `- "one\r" → + one`},
+		{"unseen", diff("-x", "+x\u202e\u200b\x1b[2K"), `- x → + "x\u202e\u200b\x1b[2K"`},
+		{"a link", diff("-x", "+[x](command:y)"), `- x → + "[x](command:y)"`},
+		{"like the names", diff("--- a", "+++ b"), "- -- a → + ++ b"},
+		{"a secret", diff("-x", "+very-secret-value"), ""},
+		{"without its end", diff("-x", "+y", `\ No newline at end of file`), ""},
+		{"long", diff("-x", "+"+strings.Repeat("y", shortChars)), ""},
+		{"nothing", "", ""},
+	} {
+		want := strings.ReplaceAll(c.want, "](", "] (")
+		if got, ok := s.inWords(agent.Preview{Path: "a", Diff: c.diff}); got != want && want != "" || ok != (want != "") {
+			t.Errorf("%s: %q, %v; want %q", c.name, got, ok, want)
+		}
+	}
+	if _, ok := s.inWords(agent.Preview{Added: 4, Removed: 3, Diff: diff("-x", "+y")}); ok {
+		t.Error("many lines are told")
+	}
+}
+
+// previewWorld is a stock client, and a model that makes of a file n lines, in
+// n calls of one run.
+func previewWorld(t *testing.T, caps any, calls int, answers map[string]lsptest.Answer) *world {
+	var steps []agenttest.Step
+	for i := range calls {
+		args := fmt.Sprintf(`{"path":"new%d.txt","content":%q}`, i, strings.Repeat(fmt.Sprintf("line of %d\n", i), 20))
+		steps = append(steps, agenttest.Call(agent.ToolCall{ID: fmt.Sprint(i), Name: "write_file", Arguments: args}))
+	}
+	if answers["window/showMessageRequest"] == nil {
+		answers["window/showMessageRequest"] = title("Allow once")
+	}
+	return newWorld(t, setup{llm: agenttest.NewLLM(t, steps...), init: lsptest.Init{Capabilities: caps}, answers: answers})
+}
+
+func (w *world) questions() (list []string) {
+	for _, r := range w.Requests("window/showMessageRequest") {
+		list = append(list, decodeAs[struct{ Message string }](w.t, r.Params).Message)
+	}
+	return list
+}
+
+// A change that is too long for a question is before a person's eyes when they
+// are asked, and it is that change.
+func TestLongChangeIsShownBesideItsQuestion(t *testing.T) {
+	var w *world
+	var seen, asked []string
+	w = previewWorld(t, nil, 2, map[string]lsptest.Answer{
+		"window/showDocument": func(params json.RawMessage) (any, error) {
+			p := decodeAs[struct {
+				URI       string
+				TakeFocus *bool
+				External  *bool
+			}](t, params)
+			_, path := canonical(p.URI)
+			text, err := os.ReadFile(path)
+			info, _ := os.Stat(path)
+			if err != nil || info.Mode().Perm() != 0o600 || p.TakeFocus == nil || *p.TakeFocus || p.External != nil && *p.External {
+				t.Errorf("%s, %v, %v", params, err, info)
+			}
+			if strings.Contains(path, "previews") {
+				seen = append(seen, string(text))
+			}
+			return obj{"success": true}, nil
+		},
+		"window/showMessageRequest": func(params json.RawMessage) (any, error) {
+			asked = append(asked, decodeAs[struct{ Message string }](t, params).Message)
+			if len(seen) != len(asked) {
+				t.Errorf("%d changes were shown before question %d", len(seen), len(asked))
+			}
+			return obj{"title": "Allow once"}, nil
+		},
+	})
+	result[agent.Result](t, w.ask("go", nil))
+	for i := range 2 {
+		if !strings.Contains(seen[i], strings.Repeat(fmt.Sprintf("+line of %d\n", i), 20)) || !strings.Contains(seen[i], fmt.Sprintf("+++ new%d.txt", i)) {
+			t.Errorf("%q", seen[i])
+		}
+		if !strings.Contains(asked[i], fmt.Sprintf("agentls: change new%d.txt (+20 −0 lines)?", i)) || !strings.Contains(asked[i], "The change is shown in ") || !strings.HasSuffix(asked[i], ".diff.") {
+			t.Errorf("%q", asked[i])
+		}
+	}
+	files := func() []string {
+		list, err := filepath.Glob(filepath.Join(w.state, "previews", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	if n := len(files()); n != 1 {
+		t.Errorf("%d files of one session", n)
+	}
+	w.Shutdown()
+	if n := len(files()); n != 0 {
+		t.Errorf("%d files are left", n)
+	}
+}
+
+// Where it cannot be shown the question comes all the same, and says how the
+// change can be seen.
+func TestLongChangeThatCannotBeShown(t *testing.T) {
+	none := lsptest.Capabilities()
+	none["window"] = obj{}
+	for _, c := range []struct {
+		name   string
+		caps   any
+		answer lsptest.Answer
+		tries  int
+	}{
+		{"no capability", none, func(json.RawMessage) (any, error) { return obj{"success": true}, nil }, 0},
+		{"an error", nil, func(json.RawMessage) (any, error) { return nil, errors.New("no") }, 2},
+		{"no success", nil, func(json.RawMessage) (any, error) { return obj{"success": false}, nil }, 2},
+		{"null", nil, func(json.RawMessage) (any, error) { return nil, nil }, 2},
+		{"silence, which is waited for once", nil, func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent }, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			tries := 0
+			w := previewWorld(t, c.caps, 2, map[string]lsptest.Answer{"window/showDocument": func(params json.RawMessage) (any, error) {
+				if strings.Contains(string(params), "previews") {
+					tries++
+				}
+				return c.answer(params)
+			}})
+			result[agent.Result](t, w.ask("go", nil))
+			if list := w.questions(); len(list) != 2 || !strings.HasSuffix(list[0], "agentls.approvals shows the change.") || !strings.HasSuffix(list[1], "agentls.approvals shows the change.") {
+				t.Errorf("%q", list)
+			}
+			if tries != c.tries {
+				t.Errorf("%d tries, want %d", tries, c.tries)
+			}
+		})
+	}
+}
+
+// What a process that was killed left behind goes, and nothing else.
+func TestOldPreviewsGo(t *testing.T) {
+	s := &Server{o: Options{StateDir: t.TempDir()}}
+	dir := filepath.Join(s.o.StateDir, "previews")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-2 * previewAge)
+	for _, name := range []string{"a.diff", "b.diff", "c.txt"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name != "b.diff" {
+			if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p := newPreviews(s)
+	file, err := p.write("s", []agent.Preview{{Diff: "d"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := filepath.Glob(filepath.Join(dir, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range list {
+		if base := filepath.Base(name); base != "b.diff" && base != "c.txt" && name != file {
+			t.Errorf("%s is left", name)
+		}
+	}
+	if len(list) != 3 {
+		t.Errorf("%q", list)
+	}
+}

@@ -1,0 +1,117 @@
+package lsp
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"agentls/agent"
+)
+
+const (
+	previewTime = time.Second    // for a client to show one before the question is put without it
+	previewAge  = 24 * time.Hour // when what a process left behind is removed
+)
+
+// previews keeps the diffs that are too long for a question as files that the
+// client can show: <state>/previews/<session>-<time>.diff, the last one of each
+// session. Each has a name of its own: editors that have a file open show
+// what it was, and a person would allow another change than the one they see.
+type previews struct {
+	s *Server
+
+	mu    sync.Mutex
+	swept bool
+	last  map[string]string // by session: its file
+	deaf  bool              // the client did not answer when one was shown
+}
+
+func newPreviews(s *Server) *previews { return &previews{s: s, last: make(map[string]string)} }
+
+// show lets the client show changes beside what it shows, without focus, and
+// gives the name of the document. An error says why nobody sees it.
+func (p *previews) show(ctx context.Context, session string, changes ...agent.Preview) (name string, err error) {
+	p.mu.Lock()
+	deaf := p.deaf
+	p.mu.Unlock()
+	if w := p.s.peer.caps.Window; deaf || w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
+		return "", errCannotShow
+	}
+	file, err := p.write(session, changes)
+	if err != nil {
+		p.s.o.Log.Warn("a change cannot be shown", "error", err)
+		return "", err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, previewTime, errSlowToShow)
+	defer cancel()
+	if err := p.s.showDocument(ctx, file, false, nil); err != nil {
+		p.s.o.Log.Info("the client did not show a change", "file", file, "error", err)
+		p.mu.Lock()
+		p.deaf = p.deaf || errors.Is(err, errSlowToShow)
+		p.mu.Unlock()
+		return "", err
+	}
+	return filepath.Base(file), nil
+}
+
+// write makes the document of a session's changes, and removes the one before.
+func (p *previews) write(session string, changes []agent.Preview) (file string, err error) {
+	var text strings.Builder
+	for _, c := range changes {
+		text.WriteString(strings.TrimSuffix(c.Diff, "\n") + "\n")
+	}
+	sum := sha256.Sum256([]byte(session))
+	dir := filepath.Join(p.s.o.StateDir, "previews")
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	p.sweep(dir)
+	name := fmt.Sprintf("%s-%s-*.diff", hex.EncodeToString(sum[:4]), time.Now().Format("150405"))
+	f, err := os.CreateTemp(dir, name) // 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text.String())
+	if err = errors.Join(err, f.Close()); err != nil {
+		_ = os.Remove(f.Name()) // half a change is none
+		return "", err
+	}
+	if before := p.last[session]; before != "" {
+		_ = os.Remove(before) // it may be gone
+	}
+	p.last[session] = f.Name()
+	return f.Name(), nil
+}
+
+// sweep removes once what processes before left. p.mu is held.
+func (p *previews) sweep(dir string) {
+	if p.swept {
+		return
+	}
+	p.swept = true
+	old, _ := filepath.Glob(filepath.Join(dir, "*.diff")) // the pattern is good
+	for _, file := range old {
+		if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) > previewAge {
+			_ = os.Remove(file)
+		}
+	}
+}
+
+// close removes the documents of this process.
+func (p *previews) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, file := range p.last {
+		_ = os.Remove(file) // it may be gone
+	}
+	clear(p.last)
+}
