@@ -60,16 +60,19 @@ func (g *gatedWriter) Write(p []byte) (int, error) {
 // setup is what a world is made of. The zero value is a trusted folder, a
 // stock client, and the model given to newWorld.
 type setup struct {
-	dir     string // holds the folder and the state; "": a new one
-	llm     agent.LLM
-	init    lsptest.Init
-	options map[string]any             // initializationOptions beside workspaceTrusted
-	servers map[string]mcptest.Options // fake MCP servers of the user's, awaited
-	files   map[string]string          // of the folder
-	answers map[string]lsptest.Answer  // to the server's requests, from the first on
-	before  func(*Server)              // sees the server before it serves
-	tap     func([]byte)               // sees what the server writes
-	refuse  error                      // what NewLLM says
+	dir  string // holds the folder and the state; "": a new one
+	llm  agent.LLM
+	init lsptest.Init
+	// recorded are the params of initialize in the place of init, but for
+	// initializationOptions; nil: none are.
+	recorded map[string]any
+	options  map[string]any             // initializationOptions beside workspaceTrusted
+	servers  map[string]mcptest.Options // fake MCP servers of the user's, awaited
+	files    map[string]string          // of the folder
+	answers  map[string]lsptest.Answer  // to the server's requests, from the first on
+	before   func(*Server)              // sees the server before it serves
+	tap      func([]byte)               // sees what the server writes
+	refuse   error                      // what NewLLM says
 }
 
 func newHouse(t testing.TB, u setup) *house {
@@ -129,8 +132,13 @@ func newWorld(t testing.TB, u setup) *world {
 	if u.servers != nil {
 		options["mcpServers"] = serverEntries(t, w.evidence.watch(t, u.servers))
 	}
-	u.init.Options = options
-	w.Initialize(u.init)
+	if u.recorded != nil {
+		u.recorded["initializationOptions"] = options
+		w.InitializeParams(u.recorded)
+	} else {
+		u.init.Options = options
+		w.Initialize(u.init)
+	}
 	for name := range u.servers {
 		w.awaitStatus(name, mcp.StatusReady)
 	}
