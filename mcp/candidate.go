@@ -11,11 +11,12 @@ type Candidate struct {
 	Server   string // configured name
 	Mention  string // mention name
 	Resource *Resource
-	Template *Template // set instead of Resource for a template
+	Template *Template // set instead of Resource for a template, with a value of its variable or without
 	// Insert is the whole mention to insert, '@' included, quoted where the
-	// URI needs it. For a server alone it is "@name:".
+	// URI needs it. For a server alone it is "@name:", for a template with
+	// variables to come what of its URI is certain.
 	Insert string
-	Label  string // title, else name, else URI
+	Label  string // title, else name, else URI; of a template with a value: the value
 }
 
 // hit is what a query matched.
@@ -23,6 +24,8 @@ type hit struct {
 	server   *serverSnapshot
 	resource *Resource
 	template *Template // neither of the two: the server itself
+	label    string    // of a template, with a value or without
+	insert   string    // likewise
 	score    int       // of tierFuzzy
 	used     uint64    // when, see recency; 0 is never
 }
@@ -94,24 +97,10 @@ func (c *completer) candidate(h *hit) Candidate {
 		item.Label = label(h.resource.Title, h.resource.Name, h.resource.URI)
 		item.Insert = MentionText(item.Mention, h.resource.URI)
 	case h.template != nil:
-		item.Label = label(h.template.Title, h.template.Name, h.template.URITemplate)
-		item.Insert = c.insertTemplate(item.Mention, h.template.URITemplate)
+		item.Label, item.Insert = h.label, h.insert
 	default:
 		item.Label = item.Mention
 		item.Insert = "@" + item.Mention + ":"
 	}
 	return item
-}
-
-// insertTemplate writes what is certain of a template's URI, and keeps what
-// was typed of the rest.
-func (c *completer) insertTemplate(mention, template string) string {
-	literal := literalPrefix(template)
-	if literal == template {
-		return MentionText(mention, template)
-	}
-	if literal != "" && strings.HasPrefix(c.query, literal) {
-		literal = c.query
-	}
-	return "@" + mention + ":" + literal
 }

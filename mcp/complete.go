@@ -19,7 +19,12 @@ type completer struct {
 	servers []serverSnapshot
 	recent  map[usedKey]uint64
 	limit   int
-	query   string // as typed, less the server's name
+	query   string // as typed, less the server's name and opener
+	opener  string // of a quoted URI: '<', '"' or nothing
+	named   bool   // the query names the server, which alone is searched
+	round   uint64 // see [completions]
+	typed   []*typedInto
+	offered map[string]bool // URIs of templates with a value
 	folded  string
 	hits    [tiers][]hit   // in no order
 	runs    [tiers][][]hit // each in order
@@ -29,16 +34,31 @@ type completer struct {
 
 // complete ranks candidates; see [Manager.Complete]. It only reads memory.
 func complete(servers []serverSnapshot, recent map[usedKey]uint64, prefix string, limit int) (items []Candidate, incomplete bool) {
+	c := newCompleter(servers, recent, prefix, limit)
+	if c == nil {
+		return nil, false
+	}
+	return c.rank()
+}
+
+// newCompleter reads a query; nil for one that nothing matches.
+func newCompleter(servers []serverSnapshot, recent map[usedKey]uint64, prefix string, limit int) *completer {
 	if limit <= 0 {
 		limit = maxCandidates
 	}
 	if len(prefix) > maxQuery || strings.ContainsFunc(prefix, isControl) {
-		return nil, false
+		return nil
 	}
-	c := completer{servers: servers, recent: recent, limit: limit, query: prefix, all: true}
-	named := c.scope()
+	c := &completer{servers: servers, recent: recent, limit: limit, query: prefix, all: true}
+	c.named = c.scope()
 	c.folded = fold(c.query, maxQuery)
-	if !named {
+	c.typeInto()
+	return c
+}
+
+// rank searches and ranks.
+func (c *completer) rank() (items []Candidate, incomplete bool) {
+	if !c.named {
 		c.names()
 	}
 	c.recentlyUsed()
@@ -46,7 +66,7 @@ func complete(servers []serverSnapshot, recent map[usedKey]uint64, prefix string
 		c.search(&c.servers[i])
 	}
 	c.loose()
-	if !named && c.query != "" {
+	if !c.named && c.query != "" {
 		c.ofServers()
 	}
 	return c.best()
@@ -67,11 +87,10 @@ func (c *completer) scope() bool {
 		return false
 	}
 	c.servers = c.servers[i : i+1]
-	// The opening of a quoted URI.
-	c.query = strings.TrimPrefix(rest, "<")
-	if c.query == rest {
-		c.query = strings.TrimPrefix(rest, `"`)
+	if rest != "" && (rest[0] == '<' || rest[0] == '"') {
+		c.opener, rest = rest[:1], rest[1:]
 	}
+	c.query = rest
 	return true
 }
 
@@ -192,19 +211,19 @@ func (c *completer) templates(s *serverSnapshot) {
 	for i := range list {
 		tpl := &list[i]
 		t, ok := c.judge(tpl.URITemplate, tpl.Name, tpl.Title)
-		if literal := fold(literalPrefix(tpl.URITemplate), maxIndexedURI); literal != "" && c.folded != "" && strings.HasPrefix(c.folded, literal) {
+		if in := c.into(tpl); in != nil {
+			if len(in.values) > 0 {
+				c.addValues(s, in)
+				continue
+			}
 			t, ok = max(t, tierPrefix), true
 		}
 		if ok {
-			c.hits[t] = append(c.hits[t], hit{server: s, template: tpl})
+			c.hits[t] = append(c.hits[t], hit{
+				server: s, template: &tpl.Template, label: label(tpl.Title, tpl.Name, tpl.URITemplate), insert: c.insertTemplate(s.mention, tpl),
+			})
 		}
 	}
-}
-
-// literalPrefix is what stands before a template's first variable.
-func literalPrefix(template string) string {
-	literal, _, _ := strings.Cut(template, "{")
-	return literal
 }
 
 // loose looks for the query's letters in order where few hold it whole, and

@@ -84,9 +84,9 @@ func (s *session) completeArgument(q argumentQuery, round uint64) *completion {
 		if known != nil {
 			return known
 		}
-		return failedCompletion(s.notReady(status, text))
+		return answeredAs(&completion{err: s.notReady(status, text)})
 	case !c.caps.completions || s.values.refused(q):
-		return settledCompletion(nil, false)
+		return answeredAs(&completion{none: true})
 	}
 	return c.completions.begin(c, s.values, q, known, round)
 }
@@ -97,6 +97,7 @@ type completion struct {
 	key   string
 	round uint64
 	old   *completion // what was answered once; nil: nothing
+	none  bool        // the server was not asked: it knows no values
 
 	done   chan struct{} // closed when the rest is set
 	values []string
@@ -104,14 +105,9 @@ type completion struct {
 	err    error
 }
 
-func settledCompletion(values []string, more bool) *completion {
-	a := &completion{done: make(chan struct{}), values: values, more: more}
-	close(a.done)
-	return a
-}
-
-func failedCompletion(err error) *completion {
-	a := &completion{done: make(chan struct{}), err: err}
+// answeredAs is a completion that nobody needs to wait for.
+func answeredAs(a *completion) *completion {
+	a.done = make(chan struct{})
 	close(a.done)
 	return a
 }

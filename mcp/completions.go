@@ -48,9 +48,7 @@ func (w *completions) begin(c *connection, cache *completionCache, q argumentQue
 		}
 	}
 	if round < w.round {
-		a.err = errSuperseded
-		close(a.done)
-		return a
+		return answeredAs(&completion{err: errSuperseded, old: old})
 	}
 	w.waiting = append(w.waiting, a)
 	w.supersede()
@@ -60,8 +58,7 @@ func (w *completions) begin(c *connection, cache *completionCache, q argumentQue
 	w.current = w.next()
 	if !c.spawn(func() { w.run(c, cache) }) {
 		w.current = nil
-		a.err = errLost
-		close(a.done)
+		return answeredAs(&completion{err: errLost, old: old})
 	}
 	return a
 }

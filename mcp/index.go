@@ -18,12 +18,18 @@ const (
 	fieldName = '\x01'
 )
 
+// indexedTemplate is a template that can be completed.
+type indexedTemplate struct {
+	Template
+	uri uriTemplate // without steps: what the server gave is no template
+}
+
 // index is what completion searches of one server's resources. It is made
 // where a list arrives, and never changed.
 type index struct {
 	version   uint64 // of the snapshot that it was made from
 	resources []Resource
-	templates []Template
+	templates []indexedTemplate
 	known     *knownURIs
 	// rank holds the places in resources of what can be completed, by priority
 	// and label; text the folded fields of each in this order, start where each
@@ -38,9 +44,11 @@ func newIndex(s *serverSnapshot) *index {
 	x := &index{version: s.version, resources: s.resources, known: newKnownURIs(s.resources)}
 	for _, t := range s.templates {
 		if completable(t.URITemplate, nil) {
-			x.templates = append(x.templates, t)
+			uri, _ := parseURITemplate(t.URITemplate)
+			x.templates = append(x.templates, indexedTemplate{t, uri})
 		}
 	}
+	x.known.templates = x.templates
 	for i := range s.resources {
 		if completable(s.resources[i].URI, s.resources[i].Audience) {
 			x.rank = append(x.rank, int32(i))

@@ -10,12 +10,17 @@ import (
 // tried at one place.
 const maxNested = 256
 
+// maxTemplateURI is the length in bytes beyond which no URI is held against
+// templates.
+const maxTemplateURI = 2048
+
 // knownURIs answers which listed URI a text starts with. Never changed; nil
 // knows none.
 type knownURIs struct {
 	resources []Resource
-	order     []int32 // places in resources, by URI
-	above     []int32 // by place in order: that of the longest URI that is a prefix of this one; -1 for none
+	order     []int32           // places in resources, by URI
+	above     []int32           // by place in order: that of the longest URI that is a prefix of this one; -1 for none
+	templates []indexedTemplate // what else the server can read
 }
 
 func newKnownURIs(resources []Resource) *knownURIs {
@@ -35,6 +40,16 @@ func newKnownURIs(resources []Resource) *knownURIs {
 }
 
 func (k *knownURIs) uri(i int32) string { return k.resources[k.order[i]].URI }
+
+// expands reports whether a URI is an expansion of a listed template.
+func (k *knownURIs) expands(uri string) bool {
+	if k == nil || len(uri) > maxTemplateURI {
+		return false
+	}
+	return slices.ContainsFunc(k.templates[:min(len(k.templates), maxTemplates)], func(t indexedTemplate) bool {
+		return len(t.uri.steps) > 0 && strings.HasPrefix(uri, t.uri.literal()) && t.uri.matches(uri)
+	})
+}
 
 // find returns the place of a URI in the resources.
 func (k *knownURIs) find(uri string) (place int32, ok bool) {

@@ -319,7 +319,15 @@ func (m *Manager) Mentions(text string) []Mention {
 // waits for nothing but the values of a template's variable, 200 ms at most, or
 // until ctx ends. incomplete: there are more.
 func (m *Manager) Complete(ctx context.Context, prefix string, limit int) (items []Candidate, incomplete bool) {
-	return complete(m.snapshots(), m.recent.snapshot(), prefix, limit)
+	c := newCompleter(m.snapshots(), m.recent.snapshot(), prefix, limit)
+	if c == nil {
+		return nil, false
+	}
+	if len(c.typed) > 0 {
+		c.round = m.rounds.Add(1)
+		m.askValues(ctx, c)
+	}
+	return c.rank()
 }
 
 // Used notes that a mention was used, for ranking.

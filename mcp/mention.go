@@ -12,6 +12,8 @@ type Mention struct {
 	Name       string // the mention name as written
 	URI        string // byte for byte as the server listed it, or as written
 	Known      bool   // the URI is in the server's cached list
+	// Expands: it is not, and is what a template of the server can stand for.
+	Expands bool
 	// Quoted: stands inside quotes, backticks or a fence and is left alone;
 	// reported so that the front end can say so.
 	Quoted bool
@@ -132,7 +134,7 @@ func (m *mentionReader) mention(from, i, end int, quoted bool) int {
 		return name
 	}
 	_, listed := known.find(uri)
-	m.found = append(m.found, Mention{Start: i, End: stop, Server: server, Name: m.text[i+1 : name], URI: uri, Known: listed, Quoted: quoted})
+	m.found = append(m.found, Mention{Start: i, End: stop, Server: server, Name: m.text[i+1 : name], URI: uri, Known: listed, Expands: !listed && known.expands(uri), Quoted: quoted})
 	return stop
 }
 

@@ -135,3 +135,69 @@ func TestRealServerHelloWorld(t *testing.T) {
 		}
 	}
 }
+
+func TestRealServerPromptsAndValues(t *testing.T) {
+	command, args := mcptest.RealServer(t, "everything")
+	h := newHouse(t, Options{}, defaultTiming())
+	h.Configure([]ServerConfig{{Name: "everything", Source: "user", Type: "stdio", Command: command, Args: args}})
+	h.started()
+	eventually(t, "prompts", func() bool { return len(h.PromptList()) == 4 && len(h.uris("everything")) == 7 })
+
+	get := func(name string, arguments map[string]string) PromptResult {
+		t.Helper()
+		r, err := h.GetPrompt(t.Context(), "everything", name, arguments)
+		if err != nil || len(r.Messages) == 0 {
+			t.Fatalf("%s: %+v %v", name, r, err)
+		}
+		return r
+	}
+	if r := get("args-prompt", map[string]string{"city": "Oslo"}); !strings.Contains(r.Messages[0].Contents[0].Text, "weather in Oslo?") {
+		t.Errorf("%+v", r)
+	}
+	if r := get("resource-prompt", map[string]string{"resourceType": "Text", "resourceId": "3"}); !slices.ContainsFunc(r.Messages, func(m PromptMessage) bool {
+		return m.Contents[0].Type == "resource" && m.Contents[0].URI == "demo://resource/dynamic/text/3" && strings.Contains(m.Contents[0].Text, "Resource 3")
+	}) {
+		t.Errorf("%+v", r)
+	}
+	if _, err := h.GetPrompt(t.Context(), "everything", "args-prompt", nil); !errors.Is(err, ErrPromptArgument) || !strings.Contains(err.Error(), "needs the argument city") {
+		t.Error(err)
+	}
+	// Its own complaint about a value comes in its words.
+	if _, err := h.GetPrompt(t.Context(), "everything", "resource-prompt", map[string]string{"resourceType": "Video", "resourceId": "3"}); err == nil || !strings.Contains(err.Error(), "Invalid resourceType: Video") {
+		t.Error(err)
+	}
+
+	ref := CompletionRef{Prompt: "completable-prompt"}
+	values, _, err := h.CompleteArgument(t.Context(), "everything", ref, "name", "", map[string]string{"department": "Sales"})
+	if err != nil || !slices.Equal(values, []string{"David", "Eve", "Frank"}) {
+		t.Errorf("%v %v", values, err)
+	}
+	if values, _, err = h.CompleteArgument(t.Context(), "everything", ref, "department", "M", nil); err != nil || !slices.Equal(values, []string{"Marketing"}) {
+		t.Errorf("%v %v", values, err)
+	}
+	if values, _, err = h.CompleteArgument(t.Context(), "everything", CompletionRef{Prompt: "args-prompt"}, "city", "O", nil); err != nil || len(values) > 0 {
+		t.Errorf("%v %v", values, err)
+	}
+
+	// anthropics/claude-code#4110: the template is found, its value completed,
+	// and what is inserted is read.
+	prefix := "everything:demo://resource/dynamic/text/"
+	if items, incomplete := h.Complete(t.Context(), prefix, 100); !incomplete || len(items) == 0 || items[0].Insert != "@"+prefix || items[0].Label != "Dynamic Text Resource" {
+		t.Errorf("%+v %v", items, incomplete)
+	}
+	eventually(t, "a value in time", func() bool {
+		items, _ := h.Complete(t.Context(), prefix+"12", 100)
+		return len(items) > 0 && items[0].Label == "12"
+	})
+	items, incomplete := h.Complete(t.Context(), prefix+"12", 100)
+	if !incomplete || items[0].Insert != "@"+prefix+"12" || items[0].Template == nil {
+		t.Errorf("%+v %v", items, incomplete)
+	}
+	m := h.Mentions("read " + items[0].Insert + ".")
+	if len(m) != 1 || m[0].Known || !m[0].Expands {
+		t.Fatalf("%+v", m)
+	}
+	if c, err := h.Read(t.Context(), "everything", m[0].URI); err != nil || !strings.Contains(c[0].Text, "Resource 12") {
+		t.Errorf("%+v %v", c, err)
+	}
+}

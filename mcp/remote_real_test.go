@@ -108,8 +108,17 @@ func TestRealRemoteServers(t *testing.T) {
 		if err != nil || len(list.Resources) != r.resources || len(list.Templates) != r.templates {
 			t.Errorf("%+v %v", list, err)
 		}
-		if prompts, err := h.ListPrompts(t.Context(), "real"); err != nil || len(prompts) != r.prompts {
+		prompts, err := h.ListPrompts(t.Context(), "real")
+		if err != nil || len(prompts) != r.prompts {
 			t.Errorf("%+v %v", prompts, err)
+		}
+		p := prompts[0]
+		given := map[string]string{}
+		for _, a := range p.Arguments {
+			given[a.Name] = "hellö"
+		}
+		if got, err := h.GetPrompt(t.Context(), "real", p.Name, given); err != nil || len(got.Messages) == 0 || len(given) > 0 && !strings.Contains(got.Messages[0].Contents[0].Text, "hellö") {
+			t.Errorf("%+v: %+v %v", p, got, err)
 		}
 		contents, err := h.Read(t.Context(), "real", r.uri)
 		if err != nil || len(contents) != 1 || !strings.Contains(contents[0].Text, r.says) {

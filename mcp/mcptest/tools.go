@@ -35,6 +35,7 @@ var toolList = []struct {
 	{"storm", "Send so many tools/list_changed after adding late_tool", object{"n": "integer"}},
 	{"updates", "Send so many resources/updated a second", object{"rate": "integer", "seconds": "number"}},
 	{"log", "Send one log message", object{"level": "string", "text": "string"}},
+	{"notify", "Send a notification without params", object{"method": "string"}},
 	{"progress", "Report so many steps, so far apart", object{"steps": "integer", "every": "number"}},
 	{"ask", "Send the client a request and answer with its answer", object{"method": "string"}},
 	{"env", "Answer with the environment", nil},
@@ -210,6 +211,9 @@ func (f *fake) noisy(ctx context.Context, name string, a arguments) (any, error)
 	case "log":
 		f.notify(ctx, "notifications/message", object{"level": a.Level, "logger": "fake", "data": a.Text})
 		return text("logged"), nil
+	case "notify":
+		f.notify(ctx, a.Method, nil)
+		return text("notified"), nil
 	case "flood":
 		for i := range a.N {
 			f.notify(ctx, "notifications/message", object{"level": a.Level, "data": fmt.Sprintf("line %d", i)})
