@@ -132,6 +132,7 @@ func (r *run) env() env {
 	return env{
 		folders: r.folders(), host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
 		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
+		changed: func(c Change) { r.emit(Event{Kind: EventChange, Change: &c}) },
 	}
 }
 

@@ -177,6 +177,9 @@ func (e env) change(ctx context.Context, at place, label string, next func(found
 	e.changes.known.note(at, out.known())
 	e.changes.edited(out.found)
 	out.diff = differ(out.found.text, out.after)
+	if e.changed != nil && !e.asked {
+		e.changed(Change{Preview: compare(at, out.found.text, out.after), URI: out.URI, Open: out.path != ""})
+	}
 	return out, nil
 }
 

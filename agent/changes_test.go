@@ -90,6 +90,39 @@ func TestEditsSayWhetherAPersonAllowedThem(t *testing.T) {
 	}
 }
 
+// What nobody was asked about is told, with what is different.
+func TestChangesThatNobodyWasAskedAbout(t *testing.T) {
+	for _, asks := range []bool{true, false} {
+		w := newWorld(t)
+		if !asks {
+			w.task.Approval.Allow = []string{"edit_file", "write_file"}
+		}
+		w.write("open.txt", "one\n")
+		w.host.Open(w.path("open.txt"), "one\n")
+		w.must("go", agenttest.Call(
+			call("1", "edit_file", edits("open.txt", "one", "two")), call("2", "write_file", `{"path":"new.txt","content":"a\nb\n"}`),
+			call("3", "edit_file", edits("open.txt", "nothing there", "x"))))
+		got := map[string]agent.Change{}
+		for _, e := range w.host.Events() {
+			if e.Kind == agent.EventChange {
+				got[e.Change.Path] = *e.Change
+			}
+		}
+		if asks && len(got) == 0 {
+			continue
+		}
+		if asks || len(got) != 2 {
+			t.Errorf("asked %v: %+v", asks, got)
+		}
+		if c := got["open.txt"]; !c.Open || c.URI != "file://"+w.path("open.txt") || c.Added != 1 || c.Removed != 1 || !strings.Contains(c.Diff, "-one\n+two\n") {
+			t.Errorf("%+v", c)
+		}
+		if c := got["new.txt"]; c.Open || c.Added != 2 || c.Removed != 0 || !strings.Contains(c.Diff, "+a\n+b\n") {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
 // A person is shown what an edit would change, and what is edited in the
 // question is what is done.
 func TestEditQuestionShowsTheChange(t *testing.T) {

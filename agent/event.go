@@ -16,6 +16,7 @@ const (
 	EventStep      EventKind = "step"   // not on the wire: a model call begins
 	EventWaits     EventKind = "waits"  // not on the wire: the provider is asked again after a while
 	EventNotice    EventKind = "notice" // not on the wire: a sentence for the person, one line without secrets
+	EventChange    EventKind = "change" // not on the wire: a file was changed, and no person was asked about it
 )
 
 // Event is what a run tells its front end as it happens.
@@ -26,6 +27,14 @@ type Event struct {
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall
 	Usage    *Usage         // usage: of the run so far
+	Change   *Change        // change
+}
+
+// Change is what a built-in tool made of a file.
+type Change struct {
+	Preview
+	URI  string
+	Open bool // it was changed in the editor, which may have asked
 }
 
 // ToolCallState is where a call stands.

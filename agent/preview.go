@@ -25,10 +25,15 @@ func preview(e env, at place, next func(found) (string, error)) (p Preview, ok b
 	if err != nil || after == f.text {
 		return p, false
 	}
-	d := differ(f.text, after)
-	p = Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: "[too many lines to be shown]"}
-	if lineCount(f.text)+lineCount(after) <= previewLines {
-		p.Diff = truncate(unified(at.shown, f.text, after), maxPreview)
+	return compare(at, f.text, after), true
+}
+
+// compare shows what is different in a file.
+func compare(at place, before, after string) Preview {
+	d := differ(before, after)
+	p := Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: "[too many lines to be shown]"}
+	if lineCount(before)+lineCount(after) <= previewLines {
+		p.Diff = truncate(unified(at.shown, before, after), maxPreview)
 	}
-	return p, true
+	return p
 }

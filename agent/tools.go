@@ -53,6 +53,7 @@ type env struct {
 	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
 	changes  *changes           // what the run changes of files; never nil
 	asked    bool               // a person has approved just this call
+	changed  func(Change)       // hears of what was changed without asking; may be nil
 	progress func(mcp.Progress) // never nil
 }
 

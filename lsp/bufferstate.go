@@ -29,7 +29,7 @@ func (r *runs) ofSession(session string) (list []sessionRun) {
 	defer r.mu.Unlock()
 	for _, x := range r.list {
 		if x.session == session {
-			list = append(list, sessionRun{x.id, x.status, x.step, x.sent, x.writing, x.changed})
+			list = append(list, sessionRun{x.id, x.status, x.step, x.sent, x.writing, len(x.changed) > 0})
 		}
 	}
 	return list
@@ -55,7 +55,7 @@ func (r *runs) undone(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.IndexFunc(r.list, func(x *run) bool { return x.id == id }); i >= 0 {
-		r.list[i].changed = false
+		r.list[i].changed = nil
 		r.s.refreshPromptBuffers()
 	}
 }

@@ -173,6 +173,7 @@ func (m *menu) answer() any {
 	if m.open && !isPromptBuffer(m.doc) {
 		m.solve()
 		m.selection()
+		m.undo()
 	}
 	if m.s.peer.literals {
 		return append([]codeAction{}, m.list...)

@@ -38,6 +38,16 @@ func (m *menu) control() {
 	}
 }
 
+// undo offers to take back what the last run changed in the document.
+func (m *menu) undo() {
+	if m.narrowed() || m.automatic || !m.s.announces("agentls.undo") {
+		return
+	}
+	if x, ok := m.s.runs.changedLast(m.uri); ok {
+		m.offer(kindQuickFix, "Undo the changes of: "+cleanTo(x.Prompt, actionMax), "agentls.undo", map[string]string{"runId": x.RunID})
+	}
+}
+
 // decide offers the safe answer to a question, and to allow it once. What has
 // another yes than that, as the trust in a program, has to be seen whole.
 func (m *menu) decide(w *question) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"go.lsp.dev/protocol"
+
 	"agentls/agent"
 )
 
@@ -100,4 +102,34 @@ func sharedIndent(lines []string) (indent string) {
 		indent = indent[:prefix(indent, own)]
 	}
 	return indent
+}
+
+// tellChanges tells a person what a code action changed that nobody was asked
+// about, because a rule of theirs allows it: what is different, and how it is
+// taken back. A client with run events, and an editor that asks about edits
+// itself, have shown it.
+func (x *run) tellChanges() {
+	s := x.s
+	list := slices.DeleteFunc(x.changes, func(c agent.Change) bool { return c.Open && s.annotates() })
+	if x.action == "" || s.peer.features.runEvents || len(list) == 0 {
+		return
+	}
+	var names, words []string
+	var previews []agent.Preview
+	for _, c := range list {
+		names, previews = append(names, s.counted(c.Preview)), append(previews, c.Preview)
+		if short, ok := s.inWords(c.Preview); ok {
+			words = append(words, short)
+		}
+	}
+	text := "agentls: " + string(x.action) + " changed " + strings.Join(names[:min(len(names), handful)], ", ")
+	if more := len(names) - handful; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	if short := strings.Join(words, " ; "); len(words) == len(list) && utf8.RuneCountInString(short) <= shortChars {
+		text += ": " + short
+	} else if name, err := s.previews.show(s.alive, x.session, previews...); err == nil {
+		text += ". The change is shown in " + name
+	}
+	s.showMessage(protocol.MessageTypeInfo, text+`. “Undo the changes of: …” among the document's code actions takes it back, or agentls.undo with {"runId":"`+clean(x.id)+`"}.`)
 }

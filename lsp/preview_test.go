@@ -204,3 +204,101 @@ func TestOldPreviewsGo(t *testing.T) {
 		t.Errorf("%q", list)
 	}
 }
+
+// What a rewrite changed because a rule allows it is told, with how it is taken
+// back; what a person was asked about, by us or by their editor, is not told
+// again.
+func TestChangesOfAnActionAreTold(t *testing.T) {
+	annotating := lsptest.Capabilities()
+	annotating["workspace"].(obj)["workspaceEdit"].(obj)["changeAnnotationSupport"] = obj{}
+	short := editCall("1", "a.txt", "two", "2")
+	long := callOf("1", "write_file", obj{"path": "new.txt", "content": strings.Repeat("x\n", 20)})
+	for _, c := range []struct {
+		name  string
+		init  lsptest.Init
+		call  agent.ToolCall
+		asks  bool
+		plain bool // no action
+		want  []string
+	}{
+		{name: "short", call: short, want: []string{"rewrite changed a.txt (+1 −1 lines): - two → + 2. “Undo the changes of: …”"}},
+		{name: "long", call: long, want: []string{"rewrite changed new.txt (+20 −0 lines). The change is shown in ", ".diff. “Undo"}},
+		{name: "asked about", call: short, asks: true},
+		{name: "a prompt", call: short, plain: true},
+		{name: "an editor that asks", call: short, init: lsptest.Init{Capabilities: annotating}},
+		{name: "on disk, where the editor does not ask", call: long, init: lsptest.Init{Capabilities: annotating}, want: []string{"rewrite changed new.txt"}},
+		{name: "a client that shows runs", call: short, init: lsptest.Init{Features: []string{"runEvents"}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			options := obj{"approval": obj{"allow": []string{"edit_file", "write_file"}}}
+			if c.asks {
+				options = nil
+			}
+			w := newWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Call(c.call)), init: c.init, options: options, files: map[string]string{"a.txt": "one\ntwo\n"}, answers: map[string]lsptest.Answer{
+				"window/showMessageRequest": title("Allow once"),
+			}})
+			uri := w.document("a.txt", "one\ntwo\n")
+			if c.plain {
+				result[agent.Result](t, w.ask("go", nil))
+			} else {
+				result[agent.Result](t, w.run(w.actions(uri, span(1, 0, 1, 3), obj{}), "Rewrite"))
+			}
+			told := func() (list []string) {
+				for _, m := range w.messages("window/showMessage") {
+					if strings.Contains(m, " changed ") {
+						list = append(list, m)
+					}
+				}
+				return list
+			}
+			if c.want != nil {
+				w.Await("the changes told", func() bool { return len(told()) > 0 })
+			}
+			w.Shutdown() // all is told
+			if list := told(); len(list) > 1 || (len(list) > 0) != (c.want != nil) {
+				t.Fatalf("%q", list)
+			}
+			for _, want := range c.want {
+				if got := told()[0]; !strings.Contains(got, want) {
+					t.Errorf("%q is not in %q", want, got)
+				}
+			}
+		})
+	}
+}
+
+// The last run that changed a document can be taken back from there.
+func TestUndoByAnAction(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Call(editCall("1", "a.txt", "two", "2")), agenttest.Text("done"), agenttest.Call(editCall("2", "b.txt", "b", "B")), agenttest.Text("done"))
+	w := newWorld(t, setup{llm: llm, options: obj{"approval": obj{"allow": []string{"edit_file"}}}, files: map[string]string{"a.txt": "one\ntwo\n", "b.txt": "b\n"}})
+	uri := w.document("a.txt", "one\ntwo\n")
+	other := w.document("c.txt", "c\n")
+	result[agent.Result](t, w.ask("change [a](command:x)", nil))
+	result[agent.Result](t, w.ask("change b", nil))
+	offered := func(uri string, context obj) (list []action) {
+		for _, a := range w.actions(uri, span(0, 0, 0, 0), context) {
+			if strings.HasPrefix(a.Title, "Undo") {
+				list = append(list, a)
+			}
+		}
+		return list
+	}
+	got := offered(uri, obj{"triggerKind": 1})
+	if len(got) != 1 || got[0].Title != "Undo the changes of: change [a] (command:x)" || got[0].Kind != "quickfix" {
+		t.Fatalf("%q", titles(got))
+	}
+	for name, list := range map[string][]action{
+		"another document": offered(other, obj{}), "a resting cursor": offered(uri, obj{"triggerKind": 2}), "a kind": offered(uri, obj{"only": []string{"quickfix"}}),
+	} {
+		if len(list) > 0 {
+			t.Errorf("%s: %q", name, titles(list))
+		}
+	}
+	undone := result[agent.Undone](t, w.run(got, "Undo"))
+	if w.Text(uri) != "one\ntwo\n" || len(undone.Restored) != 1 {
+		t.Errorf("%q, %+v", w.Text(uri), undone)
+	}
+	if got := offered(uri, obj{}); len(got) > 0 {
+		t.Errorf("after it %q", titles(got))
+	}
+}

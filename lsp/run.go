@@ -43,6 +43,7 @@ type run struct {
 	before  <-chan struct{} // closed when what came before in the session is kept; nil: nothing came
 	kept    chan struct{}   // closed when this is
 	said    []byte          // the last step's text; the teller's
+	changes []agent.Change  // that nobody was asked about; the teller's
 
 	token    protocol.ProgressToken // of its progress; nil: none
 	progress progress               // the teller's
@@ -53,11 +54,11 @@ type run struct {
 	begun     bool
 	startedAt time.Time
 	questions int
-	step      int    // the model call that it is at; 0: none yet
-	writing   bool   // its answer has begun in its buffer
-	changed   bool   // finished: it changed files, and that was not undone
-	asked     string // what was asked for, in words for a person
-	head      string // its beginning, fit to be shown
+	step      int      // the model call that it is at; 0: none yet
+	writing   bool     // its answer has begun in its buffer
+	changed   []string // finished: the canonical URIs of what it changed, and that was not undone
+	asked     string   // what was asked for, in words for a person
+	head      string   // its beginning, fit to be shown
 }
 
 const (
@@ -207,6 +208,8 @@ func (x *run) flush(events []pending) {
 		case agent.EventStep:
 			x.s.runs.stepped(x, p.Step)
 		case agent.EventWaits:
+		case agent.EventChange:
+			x.changes = append(x.changes, *p.Change)
 		case agent.EventNotice:
 			x.s.showMessage(protocol.MessageTypeWarning, "agentls: "+x.s.tell(string(p.delta)))
 		default:

@@ -28,6 +28,7 @@ func (x *run) end(o outcome) {
 	x.lastWords(last.Status)
 	x.tellUnread()
 	close(x.done)
+	x.tellChanges()
 	x.keep(o, last.Status)
 }
 

@@ -163,10 +163,15 @@ func (r *runs) wait(x *run, n int) {
 
 // record is what is kept of a finished run: its texts may be large.
 func (x *run) record() *run {
-	return &run{
+	r := &run{
 		id: x.id, session: x.session, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone,
-		sent: x.sent, writing: x.writing, changed: len(x.result.Changed) > 0,
+		sent: x.sent, writing: x.writing,
 	}
+	for _, f := range x.result.Changed {
+		key, _ := canonical(f.URI)
+		r.changed = append(r.changed, key)
+	}
+	return r
 }
 
 // end gives a run its last state and the turn to the next of its session.
@@ -231,6 +236,20 @@ func (r *runs) cancel(cause error, match func(*run) bool) []string {
 	return ids
 }
 
+// changedLast gives the run that changed a document last, if its changes were
+// not undone.
+func (r *runs) changedLast(uri string) (info runInfo, ok bool) {
+	key, _ := canonical(uri)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range slices.Backward(r.list) {
+		if slices.Contains(x.changed, key) {
+			return x.info(), true
+		}
+	}
+	return runInfo{}, false
+}
+
 // live lists the runs that run or wait, as they came.
 func (r *runs) live() []runInfo {
 	return slices.DeleteFunc(r.infos(), func(i runInfo) bool { return !i.Status.live() })
@@ -290,7 +309,12 @@ func (r *runs) infos() []runInfo {
 	defer r.mu.Unlock()
 	list := make([]runInfo, len(r.list))
 	for i, x := range r.list {
-		list[i] = runInfo{x.id, x.session, agent.ModeReAct, x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
+		list[i] = x.info()
 	}
 	return list
+}
+
+// info is a run's line. runs.mu is held.
+func (x *run) info() runInfo {
+	return runInfo{x.id, x.session, agent.ModeReAct, x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
 }
