@@ -37,6 +37,25 @@ local function wait_item(editor, what, word)
     end]], word)
 end
 
+-- A file whose third line makes the model edit it; rewrite is chosen for its lines.
+local function rewrite(world, arguments)
+  harness.write(world, "a.txt", "one\ntwo\nCALL edit_file " .. arguments .. "\n")
+  local editor = open_prompt(world)
+  editor:lua([[
+    choose()
+    vim.cmd.edit("a.txt")
+    vim.lsp.buf_attach_client(0, vim.lsp.get_clients({ name = "agentls" })[1].id)
+    function act(title, first, last)
+      vim.lsp.buf.code_action({
+        range = { start = { first, 0 }, ["end"] = { last, 1000 } },
+        filter = function(action) return vim.startswith(action.title, title) end,
+        apply = true,
+      })
+    end
+    act("Rewrite", 2, 3)]])
+  return editor
+end
+
 return {
   {
     "autotrigger: the item stays at every key",
@@ -163,6 +182,68 @@ return {
       editor:type("<Esc>")
       editor:wait("the answer", [[return last_answer and last_answer.result]])
       equal(#world:received("tools/call"), 1, "calls")
+    end,
+  },
+  {
+    "rewrite: a short change is seen in the question, then it is there",
+    function(world)
+      local editor = rewrite(world, [[{"path":"a.txt","edits":[{"old":"\u0074wo","new":"2"}]}]])
+      editor:wait("the question", [[return #questions == 1]])
+      check(editor:lua([[return questions[1].prompt]]):find("change a.txt (+1 −1 lines): - two → + 2?", 1, true), "%s", editor:state())
+      equal(editor:lines()[2], "two")
+      editor:lua([[answer_question("Allow once")]])
+      editor:wait("the change", [[return vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == "2"]])
+      equal(editor:lines()[1], "one")
+    end,
+  },
+  {
+    "rewrite: a long change is shown beside the question, and the next one in its own window",
+    function(world)
+      local function lines(n)
+        local all = {}
+        for i = 1, 9 do
+          all[i] = ("new %d.%d"):format(n, i)
+        end
+        return table.concat(all, "\\n")
+      end
+      local arguments = ([[{"path":"a.txt","edits":[{"old":"\u0074wo","new":"%s"}]}]]):format(lines(1))
+      local editor = rewrite(world, arguments)
+      local function shown(text)
+        return editor:lua([[
+          local text = ...
+          return vim.iter(vim.api.nvim_list_wins()):any(function(win)
+            local buf = vim.api.nvim_win_get_buf(win)
+            return table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false), "\n"):find(text, 1, true) ~= nil
+          end)]], text)
+      end
+      editor:wait("the question", [[return #questions == 1]])
+      check(editor:lua([[return questions[1].prompt]]):find("The change is shown in %S+%.diff"), "%s", editor:state())
+      check(shown("-two\n+new 1.1\n+new 1.2\n"), "%s", editor:state())
+      check(editor:lua([[return vim.api.nvim_buf_get_name(0)]]):find("a.txt$"), "the focus is elsewhere")
+      editor:lua([[answer_question("Deny")]])
+      editor:wait("the end", [[
+        return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+          return vim.api.nvim_buf_get_name(buf):find("/answers/") ~= nil
+            and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false)):find("The user rejected this call", 1, true) ~= nil
+        end)]])
+      equal(editor:lines()[2], "two")
+      editor:lua([[execute("agentls.ask", ...)]], "CALL edit_file " .. arguments:gsub("new 1", "new 2"))
+      editor:wait("the question", [[return #questions == 2]])
+      check(shown("-two\n+new 2.1\n"), "%s", editor:state())
+      editor:lua([[answer_question("Allow once")]])
+      editor:wait("the change", [[return vim.fn.search("^new 2.9$", "nw") == 10]])
+    end,
+  },
+  {
+    "rewrite: a change that a rule allows is told, and a code action takes it back",
+    function(world)
+      world.options.approval = { allow = { "edit_file" } }
+      local editor = rewrite(world, [[{"path":"a.txt","edits":[{"old":"\u0074wo","new":"2"}]}]])
+      editor:wait("the change", [[return vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == "2"]])
+      editor:wait_note("rewrite changed a.txt %(%+1 −1 lines%): %- two → %+ 2")
+      editor:lua([[act("Undo the changes of", 1, 1)]])
+      editor:wait("the text as it was", [[return vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == "two"]])
+      equal(editor:lua([[return #questions]]), 0, "questions")
     end,
   },
   {
