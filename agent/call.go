@@ -69,6 +69,9 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	case err != nil:
 		return failed("policy", err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
 	}
+	if err := r.unclear(p.tool, p.args); err != nil {
+		return failed("policy", "The call failed: "+err.Error()+"."+notRun)
+	}
 	may := a.permit(ctx, r, &p)
 	switch {
 	case !may.granted:

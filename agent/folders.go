@@ -54,6 +54,9 @@ type place struct {
 	shown string // for the model
 }
 
+// errAmbiguous is the refusal of a path that several folders may hold.
+var errAmbiguous = errors.New("may be in several workspace folders")
+
 // errOutside is the refusal of a path that leaves the folders.
 var errOutside = errors.New("leads outside the workspace folders")
 
@@ -113,7 +116,7 @@ func ambiguous(name string, among []place) error {
 	for _, at := range among {
 		shown = append(shown, at.shown)
 	}
-	return fmt.Errorf("the path %q may be in several workspace folders: begin it with the folder's name (%s)", oneLine(name, 300), oneLine(strings.Join(shown, ", "), 600))
+	return fmt.Errorf("the path %q %w: begin it with the folder's name (%s)", oneLine(name, 300), errAmbiguous, oneLine(strings.Join(shown, ", "), 600))
 }
 
 func wellFormed(name string) error {

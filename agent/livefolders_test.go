@@ -36,19 +36,20 @@ func TestFoldersChangeWhileARunLives(t *testing.T) {
 		switch ended++; ended {
 		case 1:
 			set(agent.Folder{Path: w.dir, Name: "main"}, agent.Folder{Path: lib, Name: "second"})
-		case 3:
+		case 4:
 			set(agent.Folder{Path: lib, Name: "second"})
 		}
 	}
 	_, llm := w.must("go",
 		agenttest.Call(call("1", "read_file", `{"path":"second/only-lib.txt"}`)),
 		agenttest.Call(call("2", "write_file", `{"path":"second/new.txt","content":"x"}`)),
-		agenttest.Call(call("3", "read_file", `{"path":"main/only-lib.txt"}`)),
+		agenttest.Call(call("3", "list_dir", `{}`)),
+		agenttest.Call(call("3b", "read_file", `{"path":"main/only-lib.txt"}`)),
 		agenttest.Call(call("4", "write_file", `{"path":"`+filepath.Join(w.dir, "late.txt")+`","content":"x"}`)),
 		agenttest.Call(call("5", "read_file", `{"path":"new.txt"}`)),
 	)
 	got := results(llm.Last())
-	for i, want := range []string{`there is no "second/only-lib.txt"`, "Created second/new.txt", "in " + w.dir, "outside the workspace folders (" + lib + ")", "x"} {
+	for i, want := range []string{`there is no "second/only-lib.txt"`, "Created second/new.txt", "main/ (" + w.dir + ")\nsecond/ (" + lib + ")", "in " + w.dir, "outside the workspace folders (" + lib + ")", "x"} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("call %d: %q, want %q", i+1, got[i], want)
 		}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"net/url"
 	"path/filepath"
 	"runtime"
@@ -146,6 +147,21 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		c.host = callHostOf(in.URL)
 	}
 	return c
+}
+
+// unclear is the error of a call whose path may be in several folders: nobody
+// is asked about a file that cannot be told.
+func (r *run) unclear(t *tool, args json.RawMessage) error {
+	var in struct {
+		Path string `json:"path"`
+	}
+	if t.server != "" || argumentTools[t.name] != "glob" || json.Unmarshal(args, &in) != nil || filepath.Clean(in.Path) == "." {
+		return nil // list_dir tells the folders
+	}
+	if _, err := r.folders().resolve(in.Path, r.t.Host); errors.Is(err, errAmbiguous) {
+		return err
+	}
+	return nil
 }
 
 // startAllowed are the built-in tools that read the workspace and change

@@ -177,6 +177,19 @@ func (a *Agent) DeleteSession(folders []string, id string) error {
 	})
 }
 
+// SessionFolder is the first of the folders that has a session, else the first
+// of all; "" for none. Folders come and go, and a session is found again in its
+// own.
+func (a *Agent) SessionFolder(folders []string, id string) string {
+	if key, err := a.sessions.find(folders, id); err == nil {
+		return key.folder
+	}
+	if len(folders) > 0 {
+		return folders[0]
+	}
+	return ""
+}
+
 // find returns the session with an id in the first of the folders that has it.
 func (s *sessions) find(folders []string, id string) (sessionKey, error) {
 	for _, folder := range folders {

@@ -205,7 +205,7 @@ func (b *bufferWriter) put(heading, text, next string) {
 	defer context.AfterFunc(b.x.ctx, func() { // a cancelled run has little time left
 		time.AfterFunc(left, func() { cancel(errUnconfirmed) })
 	})()
-	if b.err = b.point.follow(); b.err == nil && !b.point.alive() {
+	if b.err = b.point.await(ctx); b.err == nil && !b.point.alive() {
 		b.err = errAnchorGone
 	}
 	if b.err == nil {

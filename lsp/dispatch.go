@@ -188,7 +188,13 @@ func (s *Server) notification(method string, params []byte) (err error) {
 	case "textDocument/didClose":
 		return s.docs.didClose(params)
 	case "workspace/didChangeWatchedFiles":
-		s.settings.files.kick() // it looks at all of them
+		return s.watchedFiles(params)
+	case "workspace/didCreateFiles":
+		return s.createdFiles(params)
+	case "workspace/didRenameFiles":
+		return s.renamedFiles(params)
+	case "workspace/didDeleteFiles":
+		return s.deletedFiles(params)
 	case "workspace/didChangeConfiguration":
 		return s.settings.changed(params)
 	case "workspace/didChangeWorkspaceFolders":

@@ -34,6 +34,8 @@ type documents struct {
 	opens   int                      // didOpen so far
 	open    map[string]*openDocument // by canonical URI
 	waiting map[string]chan struct{} // closed at the next change, by canonical URI
+	moved   map[string]string        // renames, by the canonical URI before
+	closed  []document               // the last ones, without their texts
 	touched chan struct{}            // 1 slot: something is to be mirrored
 }
 
@@ -56,7 +58,7 @@ type openDocument struct {
 func newDocuments(state stateWriter) *documents {
 	return &documents{
 		encoding: protocol.PositionEncodingKindUTF16, state: state,
-		open: make(map[string]*openDocument), waiting: make(map[string]chan struct{}), touched: make(chan struct{}, 1),
+		open: make(map[string]*openDocument), waiting: make(map[string]chan struct{}), moved: make(map[string]string), touched: make(chan struct{}, 1),
 	}
 }
 
@@ -78,12 +80,11 @@ func (o *openDocument) snapshot() document {
 }
 
 // get returns the snapshot of an open document. Spellings of a URI that mean
-// one file are one document.
+// one file are one document, and so are the names before and after a rename.
 func (d *documents) get(uri string) (document, bool) {
-	key, _ := canonical(uri)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o := d.open[key]
+	o := d.open[d.key(uri)]
 	if o == nil {
 		return document{}, false
 	}
@@ -92,10 +93,9 @@ func (d *documents) get(uri string) (document, bool) {
 
 // identity is get without the text, which is not made for it.
 func (d *documents) identity(uri string) (doc document, open bool) {
-	key, _ := canonical(uri)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o := d.open[key]
+	o := d.open[d.key(uri)]
 	if o == nil {
 		return document{}, false
 	}
@@ -107,10 +107,9 @@ func (d *documents) identity(uri string) (doc document, open bool) {
 // prompt is get for a prompt buffer; ok is false for any other document, whose
 // text is not touched.
 func (d *documents) prompt(uri string) (doc document, ok bool) {
-	key, _ := canonical(uri)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	o := d.open[key]
+	o := d.open[d.key(uri)]
 	if o == nil || !isPromptBuffer(o.document) {
 		return document{}, false
 	}
@@ -161,9 +160,9 @@ func (d *documents) position(text string, offset int) protocol.Position {
 // changed returns a channel that is closed at the document's next didChange or
 // didClose.
 func (d *documents) changed(uri string) <-chan struct{} {
-	key, _ := canonical(uri)
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	key := d.key(uri)
 	if d.waiting[key] == nil {
 		d.waiting[key] = make(chan struct{})
 	}

@@ -108,6 +108,16 @@ func (s *Server) inFolder(path string) (folder, name string, ok bool) {
 	return folder, name, ok
 }
 
+// folderFor is the folder that something about a path is bound to: the one that
+// holds it, else the first; "" without folders.
+func (s *Server) folderFor(path string) string {
+	folder, _, ok := s.inFolder(path)
+	if all := s.folders(); !ok && len(all) > 0 {
+		return all[0]
+	}
+	return folder
+}
+
 // shownIn is a path below a folder as the model is told of it: where there are
 // several folders the name of its folder comes first.
 func (s *Server) shownIn(folder, name string) string {

@@ -19,6 +19,7 @@ func prepareInitialize(s *Server, ctx context.Context, params []byte) (func(cont
 	s.o.State.SetFolders(s.withTrust(initialFolders(p)))
 	s.o.Manager.TrustFolder(s.peer.trusted)
 	s.settings.configure(ctx, p["initializationOptions"])
+	s.buffers.load()
 	s.stage = running
 	if pid := int(lenient[integer](p["processId"])); pid > 0 && s.o.Alive != nil && s.o.Alive(pid) {
 		s.background.Go(func() { s.watch(s.alive, pid) })
@@ -100,6 +101,7 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 				WorkspaceFolders: &protocol.WorkspaceFoldersServerCapabilities{
 					Supported: &yes, ChangeNotifications: protocol.Boolean(true),
 				},
+				FileOperations: fileOperations(),
 			},
 			Experimental: experimental,
 		},
@@ -116,6 +118,7 @@ func (s *Server) initialized() {
 	s.inBackground("questions", s.asks.serveRequests)
 	s.inBackground("settings", s.settings.follow)
 	s.prompts.start()
+	s.inBackground("files", s.askForFiles)
 	if s.peer.features.diagnostics {
 		s.inBackground("diagnostics", s.diagnostics.run)
 	}

@@ -20,6 +20,7 @@ type run struct {
 	s        *Server
 	id       string
 	session  string
+	folder   string // that its session is bound to, where that is known; ""
 	prompt   string // user input, whole; grows while the run is queued, guarded by runs.mu
 	action   agent.Action
 	steer    *agent.Steer // what is added once it runs
@@ -150,9 +151,11 @@ func (x *run) task() (agent.Task, error) {
 		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, Prompt: x.prompt, Action: x.action,
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
-	if all := x.s.folders(); len(all) > 0 {
-		task.Folder = all[0]
+	folders := x.s.folders()
+	if x.folder != "" {
+		folders = append([]string{x.folder}, folders...)
 	}
+	task.Folder = x.s.o.Agent.SessionFolder(folders, x.session)
 	return task, nil
 }
 

@@ -2,9 +2,6 @@ package lsp
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"fmt"
 	"strings"
 )
 
@@ -41,6 +38,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	}
 	x := s.newRun(body, body, s.sessionOf(d), "")
 	x.sent = sumOf(body)
+	x.folder = s.bufferFolder(d.uri, d.path)
 	x.buffer = newBufferWriter(x, d, promptEnd(d.text, body, offset), deref(arg.Stream))
 	return s.queue(x, in, arg.Detached)
 }
@@ -73,21 +71,4 @@ func (s *Server) sessionOf(d document) string {
 		return session
 	}
 	return s.bufferSession(d.uri, d.path, d.opened)
-}
-
-// bufferSession is the session of a prompt buffer: a hash of folder and URI.
-// An untitled one is another buffer each time it is opened.
-func (s *Server) bufferSession(uri, path string, opened int) string {
-	folder, _, ok := s.inFolder(path)
-	if !ok {
-		if all := s.folders(); len(all) > 0 {
-			folder = all[0]
-		}
-	}
-	of := folder + "\x00" + uri
-	if strings.HasPrefix(uri, "untitled:") {
-		of += fmt.Sprintf("\x00%s %d", s.runs.nonce, opened)
-	}
-	sum := sha256.Sum256([]byte(of))
-	return hex.EncodeToString(sum[:16])
 }

@@ -62,6 +62,7 @@ type Server struct {
 	answers     *answers
 	previews    *previews
 	prompts     *promptWatch
+	buffers     *bufferSessions
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -101,6 +102,7 @@ func New(o Options) *Server {
 	s.answers, s.previews = newAnswers(s), newPreviews(s)
 	s.prompts = newPromptWatch(s)
 	s.docs.watch = s.prompts.note
+	s.buffers = newBufferSessions(s)
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
 }

@@ -154,12 +154,7 @@ func (t *settings) register(ctx context.Context) {
 	if len(list) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, clientTime)
-	defer cancel()
-	err := t.s.call(ctx, "client/registerCapability", protocol.RegistrationParams{Registrations: list}, nil)
-	if err != nil && !isCancel(err) {
-		t.s.o.Log.Info("the client will not tell of changed settings and files", "error", err)
-	}
+	t.s.registerAtClient(ctx, list...)
 }
 
 func (t *settings) wantsPull() bool {

@@ -77,6 +77,7 @@ func (d *documents) didOpen(params []byte) error {
 		d.state.CloseDocument(old.spelled)
 	}
 	d.open[key] = o
+	delete(d.moved, key)
 	d.touch(o)
 	d.announce(o)
 	return nil
@@ -137,6 +138,7 @@ func (d *documents) didSave(params []byte) error {
 func (d *documents) didClose(params []byte) error {
 	return d.update(params, func(o *openDocument, _ documentParams) {
 		delete(d.open, o.uri)
+		d.noteClosed(o.document)
 		d.state.CloseDocument(o.spelled)
 		d.announce(o)
 	})

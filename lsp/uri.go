@@ -130,6 +130,9 @@ func isDrive(letter, colon byte) bool {
 // that double or end it.
 func cleanPath(p string) string { return path.Clean(p) }
 
+// fileURI writes a path as a URI.
+func fileURI(path string) string { return fileURIOn(runtime.GOOS, path) }
+
 // fileURIOn writes a path as a URI, as VS Code does: all but letters, digits
 // and -._~/ is encoded.
 func fileURIOn(system, path string) string {

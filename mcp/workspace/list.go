@@ -141,12 +141,17 @@ func (s *scanner) findTexts() []entry {
 		}
 		list = append(list, e)
 	}
+	unseen := false
 	for _, t := range s.trees {
 		for dir, d := range t.dirs {
+			unseen = unseen || !d.watched && len(d.files)+len(d.subs) > 0 // what cannot be read is not missed
 			for _, name := range d.files {
 				add(t.folder, path.Join(dir, name))
 			}
 		}
+	}
+	if unseen {
+		s.state.Miss()
 	}
 	paths, untitled := s.state.open()
 	for _, p := range paths {

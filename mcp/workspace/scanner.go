@@ -110,7 +110,13 @@ func (s *scanner) listen() {
 // documents tells the changes of open texts at once, and leaves to run what
 // may change the list.
 func (s *scanner) documents() {
-	folders, docs := s.feed.take()
+	folders, docs, files := s.feed.take()
+	for name, op := range files {
+		if f, rel, ok := s.state.folderOf(name); ok {
+			name = f.join(rel)
+		}
+		s.happened(fsnotify.Event{Name: name, Op: op})
+	}
 	presence, extras := map[docKey]struct{}{}, false
 	for key, opened := range docs {
 		if key.path != "" {

@@ -41,6 +41,11 @@ func TestUnwatchedDirectoriesArePolled(t *testing.T) {
 	if n := strings.Count(log.String(), "too many directories"); n != 1 {
 		t.Errorf("said %d times: %s", n, &log)
 	}
+	select {
+	case <-sc.state.Unwatched():
+	default:
+		t.Error("nobody is told that changes will be missed")
+	}
 	write(t, dir, map[string]string{"d/new.md": "", "d/e/f/x.md": ""})
 	if err := os.Remove(filepath.Join(dir, "d", "e", "c.md")); err != nil {
 		t.Fatal(err)

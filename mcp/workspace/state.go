@@ -50,6 +50,7 @@ type State struct {
 	feeds    map[*feed]struct{}
 
 	trustWanted chan struct{}          // 1 slot
+	unwatched   chan struct{}          // 1 slot
 	diagnosing  bool                   // the editor tells all diagnostics by itself
 	diagnosed   map[string]Diagnostics // by their key; none is empty
 	diagnostics int                    // how many there are in all
@@ -63,7 +64,7 @@ func NewState() *State {
 		untitled: map[string]int{},
 		feeds:    map[*feed]struct{}{},
 
-		diagnosed: map[string]Diagnostics{}, trustWanted: make(chan struct{}, 1),
+		diagnosed: map[string]Diagnostics{}, trustWanted: make(chan struct{}, 1), unwatched: make(chan struct{}, 1),
 	}
 }
 
@@ -126,6 +127,13 @@ func (s *State) TrustFolder(path string) {
 func (s *State) TrustWanted() <-chan struct{} { return s.trustWanted }
 
 func (s *State) wantTrust() { signal(s.trustWanted) }
+
+// Unwatched has a token when a directory of the workspace cannot be watched:
+// who knows of changes in it should tell [State.FilesChanged].
+func (s *State) Unwatched() <-chan struct{} { return s.unwatched }
+
+// Miss says that changes of the workspace will be missed.
+func (s *State) Miss() { signal(s.unwatched) }
 
 // roots returns the folders; the slice is never written again.
 func (s *State) roots() []*folder {
