@@ -172,12 +172,17 @@ func (d *documents) changed(uri string) <-chan struct{} {
 // announce wakes those who wait for a change of a document, or for its end.
 // d.mu is held.
 func (d *documents) announce(o *openDocument) {
-	if c := d.waiting[o.uri]; c != nil {
-		close(c)
-		delete(d.waiting, o.uri)
-	}
+	d.wake(o.uri)
 	if d.watch != nil {
 		d.watch(o.document)
+	}
+}
+
+// wake wakes those who wait for a document by its key. d.mu is held.
+func (d *documents) wake(key string) {
+	if c := d.waiting[key]; c != nil {
+		close(c)
+		delete(d.waiting, key)
 	}
 }
 

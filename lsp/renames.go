@@ -91,7 +91,7 @@ func (d *documents) renamed(from, to string) (concerned []string) {
 		}
 		delete(d.moved, to+rest)
 		d.moved[from+rest] = to + rest
-		d.announce(from + rest)
+		d.wake(from + rest)
 	}
 	return concerned
 }
