@@ -36,7 +36,7 @@ type promptProblem struct {
 	severity protocol.DiagnosticSeverity
 	code     problemCode
 	message  string
-	fixes    []promptFix
+	fixes    []promptFix // only where problems at a place were asked for
 }
 
 // promptFix is one way to mend a problem: an edit, or a command.
@@ -72,9 +72,13 @@ type promptCheck struct {
 	nearby   map[mentionKey][]string
 	searches int // that are left
 
-	problems []promptProblem
+	problems []promptProblem     // of all there are, maxProblems at most
+	more     int                 // problems beyond those
 	unknown  map[mentionKey]bool // what is unknown now
 }
+
+// maxProblems bounds what is told of a buffer.
+const maxProblems = 500
 
 // maxSearches bounds how often a list is searched for what was meant, and the
 // disk for what no list holds, in one pass over a buffer.
@@ -134,19 +138,30 @@ func (c *promptCheck) add(m mcp.Mention, at textSpan, severity protocol.Diagnost
 }
 
 func (c *promptCheck) mention(m mcp.Mention) {
+	info := c.servers[m.Name]
 	whole := textSpan{m.Start, m.End}
-	switch info := c.servers[m.Name]; {
-	case m.Quoted && m.Known:
-		c.add(m, whole, protocol.DiagnosticSeverityHint, quotedMention, "In quotes, backticks or a fenced block this is sent as text: the resource is not attached.", c.unquote(whole)...)
+	switch {
+	case m.Quoted && !m.Known, !m.Quoted && m.Known && info.Status == mcp.StatusReady:
+	case !m.Quoted && m.Server != "" && info.Status == mcp.StatusReady:
+		c.notListed(m, info)
+	case c.full():
 	case m.Quoted:
+		c.add(m, whole, protocol.DiagnosticSeverityHint, quotedMention, "in quotes, backticks or a fenced block this is sent as text: the resource is not attached.", c.unquote(whole)...)
 	case m.Server == "" || info.Name == "":
 		c.unknownServer(m)
-	case info.Status != mcp.StatusReady:
+	default:
 		severity, code, message, fixes := c.notReady(info)
 		c.add(m, whole, severity, code, message, fixes...)
-	case !m.Known:
-		c.notListed(m, info)
 	}
+}
+
+// full reports that a problem is only counted.
+func (c *promptCheck) full() bool {
+	if len(c.problems) < maxProblems {
+		return false
+	}
+	c.more++
+	return true
 }
 
 func (c *promptCheck) unknownServer(m mcp.Mention) {
@@ -213,12 +228,18 @@ func where(source string) string {
 func (c *promptCheck) notListed(m mcp.Mention, info mcp.ServerInfo) {
 	key := mentionKey{info.Name, m.URI}
 	if !c.s.o.Manager.HasResources(info.Name) {
+		if c.full() {
+			return
+		}
 		c.add(m, textSpan{m.Start, m.End}, protocol.DiagnosticSeverityWarning, noResources,
 			"the MCP server "+c.s.tell(info.Name)+" offers no resources that could be attached.", c.quote(textSpan{m.Start, m.End})...)
 		return
 	}
 	list := c.list(info.Name)
 	if !list.Fetched || list.Stale && !c.stale && !c.before[key] || fromTemplate(list.Templates, m.URI) {
+		return
+	}
+	if c.full() {
 		return
 	}
 	near, searched := c.near(key, list)
@@ -294,6 +315,9 @@ func fromTemplate(templates []mcp.Template, uri string) bool {
 
 // quote offers to leave a mention as text.
 func (c *promptCheck) quote(at textSpan) []promptFix {
+	if c.within == nil {
+		return nil
+	}
 	text := at.of(c.state.text)
 	run := strings.Repeat("`", longestRun(text, '`')+1)
 	edits := []promptEdit{{textSpan{at.start, at.start}, run}, {textSpan{at.end, at.end}, run}}
@@ -305,6 +329,9 @@ func (c *promptCheck) quote(at textSpan) []promptFix {
 
 // unquote offers to take the quotes away from a mention that is all they hold.
 func (c *promptCheck) unquote(at textSpan) []promptFix {
+	if c.within == nil {
+		return nil
+	}
 	text := c.state.text
 	for _, mark := range []byte{'`', '"'} {
 		n := 0

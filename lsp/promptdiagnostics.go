@@ -6,28 +6,25 @@ import (
 	"go.lsp.dev/protocol"
 )
 
-// maxProblems bounds the diagnostics of a buffer; the last one says how many
-// more there are.
-const maxProblems = 500
+// diagnosticSource is the source of our diagnostics.
+const diagnosticSource = "agentls"
 
-// promptDiagnostics are the diagnostics of a prompt buffer's problems.
-func (s *Server) promptDiagnostics(text string, problems []promptProblem) []protocol.Diagnostic {
-	list := make([]protocol.Diagnostic, 0, min(len(problems), maxProblems))
-	spans := make([]textSpan, 0, cap(list))
-	for _, p := range problems[:min(len(problems), maxProblems)] {
-		spans = append(spans, p.at)
+// promptDiagnostics are the diagnostics of a prompt buffer's problems. more is
+// how many beyond them there are: the last one says so.
+func (s *Server) promptDiagnostics(text string, problems []promptProblem, more int) []protocol.Diagnostic {
+	list := make([]protocol.Diagnostic, len(problems))
+	spans := make([]textSpan, len(problems))
+	for i, p := range problems {
+		spans[i] = p.at
 	}
 	for i, r := range s.rangesOf(text, spans) {
 		p := problems[i]
-		if i == maxProblems-1 && len(problems) > maxProblems {
-			p.message += fmt.Sprintf(" (%d more are not shown)", len(problems)-maxProblems)
+		if more > 0 && i == len(problems)-1 {
+			p.message += fmt.Sprintf(" (%d more like this are not shown)", more)
 		}
-		list = append(list, protocol.Diagnostic{
+		list[i] = protocol.Diagnostic{
 			Range: r, Severity: p.severity, Code: protocol.String(p.code), Source: protocol.NewOptional(diagnosticSource), Message: protocol.String(p.message),
-		})
+		}
 	}
 	return list
 }
-
-// diagnosticSource is the source of our diagnostics.
-const diagnosticSource = "agentls"

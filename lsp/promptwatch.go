@@ -175,7 +175,7 @@ func (p *promptWatch) show(doc document) (lenses, tokens bool) {
 	state := p.s.bufferState(model)
 	check := p.s.checkPrompts(state, b.unknown)
 	b.unknown = check.unknown
-	p.publish(b, doc, p.s.promptDiagnostics(doc.text, check.problems))
+	p.publish(b, doc, p.s.promptDiagnostics(doc.text, check.problems, check.more))
 	lensSum, tokenSum := sumOfLenses(p.s.lenses(doc, state)), sumOfMentions(model)
 	lenses, tokens = lensSum != b.lenses, tokenSum != b.tokens
 	b.lenses, b.tokens = lensSum, tokenSum
