@@ -26,13 +26,15 @@ type questions struct {
 	silence time.Duration
 	slot    chan struct{} // holds a token while a stock client shows a question
 	folder  *folderTrust
+	again   chan string // a project's server that a person wants to be asked about once more
+	asking  sync.Map    // those that one is asked about so
 
 	mu   sync.Mutex
 	open []*question // in the order they came
 }
 
 func newQuestions(s *Server) *questions {
-	return &questions{s: s, silence: silenceFrees, slot: make(chan struct{}, 1), folder: newFolderTrust()}
+	return &questions{s: s, silence: silenceFrees, slot: make(chan struct{}, 1), folder: newFolderTrust(), again: make(chan string, 16)}
 }
 
 // question is one thing that waits for a person. Nothing in it changes once it

@@ -136,6 +136,10 @@ func prepareRestart(s *Server, _ context.Context, arg serverArg, in invocation) 
 	return func(ctx context.Context) (any, error) {
 		s.settings.files.askAnew() // what a run changed may be why
 		info, err := s.o.Manager.Restart(*arg.Server)
+		if info.Status == mcp.StatusUntrusted {
+			s.asks.askServer(*arg.Server) // what waits for a person is asked for again
+			return info, nil
+		}
 		return info, s.mcpError(ctx, in.command, *arg.Server, err)
 	}, nil
 }
