@@ -97,6 +97,10 @@ func about(c mcp.Content) string {
 	return strings.Join(parts, ", ")
 }
 
+// IsImage reports whether a content goes to the model as an image, where the
+// provider takes images.
+func IsImage(c mcp.Content) bool { return image(c) != nil }
+
 // image returns a content as an image for the model, nil when it is none that
 // models read, too large or no base64.
 func image(c mcp.Content) *Image {

@@ -51,6 +51,43 @@ func cleanTo(text string, limit int) string {
 	return breakLinks(b.String())
 }
 
+// cleanLines makes the beginning of a foreign text fit to be shown in a block
+// that keeps it apart: n lines of width code points at most. What would not be
+// seen is taken out as by clean; white space stays, and so does `](`, since
+// nothing is a link there. more says that something was left out.
+func cleanLines(text string, n, width int) (shown string, more bool) {
+	var lines []string
+	l := linesFrom(flat(text), 0)
+	for next := true; next; {
+		var start, end int
+		if start, end, next = l.next(); len(lines) == n {
+			more = more || next || start < end
+			break
+		}
+		line := text[start:end]
+		if most := 16*width + 4096; len(line) > most { // as in cleanTo
+			line, more = line[:most], true
+		}
+		line = escapes.ReplaceAllString(strings.ToValidUTF8(line, "\uFFFD"), "")
+		line = strings.TrimRightFunc(strings.Map(func(r rune) rune {
+			switch {
+			case r == '\t' || r == ' ':
+				return r
+			case unicode.IsSpace(r):
+				return ' '
+			case invisible(r):
+				return -1
+			}
+			return r
+		}, line), unicode.IsSpace)
+		if runes := []rune(line); len(runes) > width {
+			line, more = string(runes[:width])+"…", true
+		}
+		lines = append(lines, line)
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n"), more
+}
+
 // isPlain reports what needs no cleaning, as nearly every text: printable
 // ASCII, single spaces inside, no link.
 func isPlain(text string) bool {

@@ -120,6 +120,11 @@ func (a *attachment) language() string {
 	if name == "" {
 		name = strings.TrimPrefix(path.Ext(a.Path), ".")
 	}
+	return fenceLanguage(name)
+}
+
+// fenceLanguage is a language's name if it may stand behind a fence, else "".
+func fenceLanguage(name string) string {
 	plain := func(r rune) bool {
 		return r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) || strings.ContainsRune("+#-_", r)
 	}

@@ -142,6 +142,8 @@ func route(method string) (prep prepare, inline bool) {
 		return onPrompt(serveDocumentSymbol), false
 	case "textDocument/foldingRange":
 		return onPrompt(serveFoldingRange), false
+	case "textDocument/hover":
+		return onPrompt(serveHover), false
 	case "textDocument/semanticTokens/full", "textDocument/semanticTokens/range":
 		return onPrompt(serveSemanticTokens), false
 	case "textDocument/codeLens":

@@ -89,6 +89,7 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 			},
 			DocumentSymbolProvider: &protocol.DocumentSymbolOptions{Label: &label},
 			FoldingRangeProvider:   protocol.Boolean(true),
+			HoverProvider:          protocol.Boolean(true),
 			SemanticTokensProvider: &protocol.SemanticTokensOptions{
 				Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true),
 			},

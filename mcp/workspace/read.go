@@ -47,28 +47,13 @@ func (s *Server) resolve(uri string) (resource, error) {
 		if !strings.HasPrefix(uri, scheme) {
 			continue
 		}
-		folders := s.state.roots()
-		f, rel, ok := parseFile(folders, scheme, uri)
-		if !ok || !s.isFile(f, rel) {
-			if other, below, found := otherForm(folders, scheme, uri, s.isFile); found {
-				f, rel, ok = other, below, true
-			}
-		}
+		f, rel, ok := s.state.file(scheme, uri)
 		if !ok {
 			break
 		}
 		return resource{key: docKey{kind: kind, path: pathKey(f.join(rel))}, f: f, rel: rel}, nil
 	}
 	return resource{}, notFound(uri, "not the URI of a resource in the workspace (files are file://<path below the folder>, or file://<folder name>/<path> where there are several folders)")
-}
-
-// isFile reports whether there is a file, on disk or in the editor.
-func (s *Server) isFile(f *folder, rel string) bool {
-	if _, open := s.state.ByPath(f.join(rel)); open {
-		return true
-	}
-	info, err := os.Lstat(f.join(rel))
-	return err == nil && !info.IsDir()
 }
 
 // read answers resources/read.
