@@ -43,6 +43,7 @@ type Request struct {
 // Config is the whole configuration in force.
 type Config struct {
 	Provider      Provider            // the one in force; offline when none is configured
+	Unset         bool                // nobody configured a provider, nor chose offline
 	Providers     map[string]Provider // all that are configured
 	Servers       []mcp.ServerConfig  // by name
 	Approval      agent.Approval

@@ -45,7 +45,7 @@ const maxDepth = 100
 // parse reads JSON with comments and trailing commas. ok is false when the
 // text is no JSON, which is told.
 func (d *document) parse(text []byte) (root node, ok bool) {
-	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	text = bytes.TrimPrefix(text, bom)
 	d.text = bytes.Clone(text) // hujson keeps parts of what it is given
 	if tooDeep(text) {
 		d.problem(Problem{File: d.file, Message: fmt.Sprintf("nested deeper than %d levels", maxDepth), Disables: true})

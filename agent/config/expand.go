@@ -99,14 +99,14 @@ func (x *expander) value(path, expr string) string {
 		return x.input(path, arg)
 	}
 	name, fallback, hasFallback := strings.Cut(expr, ":-")
-	if !isName(name) {
+	if !IsVariable(name) {
 		return "${" + expr + "}"
 	}
 	return x.variable(path, name, fallback, hasFallback)
 }
 
-// isName reports whether a variable can be called so (POSIX, XBD 3.216).
-func isName(s string) bool {
+// IsVariable reports whether a variable can be called so (POSIX, XBD 3.216).
+func IsVariable(s string) bool {
 	for i, c := range s {
 		if c != '_' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') && (i == 0 || c < '0' || c > '9') {
 			return false

@@ -143,6 +143,18 @@ func (f *Files) Holds(name, text string) bool {
 	return ok && c.err == nil && plain(string(c.text)) == plain(text)
 }
 
+// Is reports whether a file holds just this text; nil: it is not there.
+func (f *Files) Is(name string, text []byte) bool {
+	c, ok := f.held[name]
+	switch {
+	case !ok:
+		return false
+	case text == nil:
+		return isMissing(c.err)
+	}
+	return c.err == nil && bytes.Equal(c.text, text)
+}
+
 // Take brings files of now, a Look, into force.
 func (f *Files) Take(now *Files, names ...string) {
 	for _, name := range names {

@@ -294,7 +294,7 @@ func (l *loader) limits(n node) {
 }
 
 func (l *loader) decodeProvider(p member) Provider {
-	out := Provider{Name: p.key, Headers: map[string]string{}, IdleTimeout: 120 * time.Second}
+	out := Provider{Name: p.key, Headers: map[string]string{}, IdleTimeout: idleTimeout}
 	x := l.expander(p.doc)
 	field := func(m member, to *string) {
 		if s, ok := m.text(); ok {
@@ -346,6 +346,9 @@ func rawMembers(n node) map[string]json.RawMessage {
 	return out
 }
 
+// idleTimeout is how long a provider may be silent where nothing else is said.
+const idleTimeout = 120 * time.Second
+
 func duration(seconds float64) time.Duration { return time.Duration(seconds * float64(time.Second)) }
 
 func (l *loader) secret(values ...string) {
@@ -391,6 +394,7 @@ func (l *loader) choose() Provider {
 		return Provider{Err: fmt.Sprintf(`several providers are configured and none is chosen; set "provider" to one of %s`, list(names))}
 	default:
 		if p, known = l.fromEnvironment(); !known {
+			l.config.Unset = true
 			return Provider{Name: Offline}
 		}
 	}
@@ -398,24 +402,24 @@ func (l *loader) choose() Provider {
 		p.Err = fmt.Sprintf("the provider %q has no baseURL; set providers.%s.baseURL", p.Name, p.Name)
 	}
 	if p.Err == "" && p.Model == "" {
-		p.Err = fmt.Sprintf("the provider %q has no model; set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name)
+		p.Err = fmt.Sprintf("the provider %q has no model; choose one with agentls.setup, or set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name)
 	}
 	return p
 }
 
 func (l *loader) fromEnvironment() (Provider, bool) {
 	get := func(name string) string { v, _ := l.source.Getenv(name); return v }
-	if l.source.Getenv == nil || get("OPENAI_API_KEY") == "" {
+	if l.source.Getenv == nil || get(openAIKey) == "" {
 		return Provider{}, false
 	}
-	l.withheld["OPENAI_API_KEY"] = true
-	p := Provider{Name: "openai", APIKey: get("OPENAI_API_KEY"), BaseURL: get("OPENAI_BASE_URL"), Model: get("OPENAI_MODEL"), IdleTimeout: 120 * time.Second}
+	l.withheld[openAIKey] = true
+	p := Provider{Name: openAI, APIKey: get(openAIKey), BaseURL: get(openAIBase), Model: get("OPENAI_MODEL"), IdleTimeout: idleTimeout}
 	l.secret(p.APIKey)
 	if p.BaseURL == "" {
 		p.BaseURL = "https://api.openai.com/v1"
 	}
 	if p.Model == "" {
-		p.Err = "OPENAI_API_KEY is set but no model is chosen; set OPENAI_MODEL to one that `agentls doctor` lists"
+		p.Err = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup, or set OPENAI_MODEL to one that `agentls doctor` lists"
 	}
 	l.config.Providers[p.Name] = p
 	return p, true

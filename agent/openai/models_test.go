@@ -13,13 +13,13 @@ import (
 
 func TestModels(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"object":"list","data":[{"id":"b","created":1.5},{"id":"a"},{"id":"a"},{"object":"model"},null]}`: "b a",
+		`{"object":"list","data":[{"id":"b","created":1.5},{"id":"a"},{"id":"a"},{"object":"model"},null]}`:                                                                       "b a",
 		`{"data":[{"id":"text-embedding-3","created":9},{"id":"old","created":1},{"id":"new","created":5},{"id":"gpt-image-1","created":8},{"id":"odd","created":"2024-01-01"}]}`: "new old odd text-embedding-3 gpt-image-1",
-		`{"models":[{"name":"x:7b","model":"x:7b"},{"name":"y"}]}`:                                          "x:7b y",
-		`{"models":[],"data":[{"id":"z"}]}`:                                                                 "z",
-		`[{"id":"q"}]`:                                                                                      "q",
-		`["one","two"]`:                                                                                     "one two",
-		`{"data":[]}`:                                                                                       "",
+		`{"models":[{"name":"x:7b","model":"x:7b"},{"name":"y"}]}`:                                                                                                                "x:7b y",
+		`{"models":[],"data":[{"id":"z"}]}`: "z",
+		`[{"id":"q"}]`:                      "q",
+		`["one","two"]`:                     "one two",
+		`{"data":[]}`:                       "",
 	} {
 		l := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method != "GET" || r.URL.Path != "/v1/models" || r.Header.Get("Authorization") == "" {
