@@ -52,6 +52,7 @@ type question struct {
 	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
 
 	message string       // for a stock client
+	instead string       // what else to do where it cannot show the question; empty: agentls.approve
 	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
 	elicit  *elicitation // what is asked for beside a decision; nil: nothing
 

@@ -169,6 +169,7 @@ func (m *menu) answer() any {
 	m.control()
 	if m.open && isPromptBuffer(m.doc) {
 		m.mend()
+		m.setUp()
 	}
 	if m.open && !isPromptBuffer(m.doc) {
 		m.solve()

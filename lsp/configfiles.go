@@ -75,6 +75,17 @@ func (c *configFiles) didSave(path string, text *string) {
 	}
 }
 
+// wrote lets a change of our own count at once, as a person's: but not with it
+// what somebody else wrote into the file before, which is not in force.
+func (c *configFiles) wrote(w writing) {
+	file, text := c.t.s.o.Config.File(), string(w.After)
+	if c.inForce.Is(file, w.Before) {
+		c.mu.Lock()
+		c.saved[file] = &text
+		c.mu.Unlock()
+	}
+}
+
 // askAnew asks once more about what a person did not apply.
 func (c *configFiles) askAnew() {
 	c.mu.Lock()

@@ -234,7 +234,7 @@ func TestRunKeepsItsProvider(t *testing.T) {
 	var mu sync.Mutex
 	var models []string
 	first := agenttest.NewLLM(t, agenttest.Step{Wait: release, Text: []string{"first"}})
-	w := newWorld(t, setup{before: func(s *Server) {
+	w := newWorld(t, setup{unset: true, before: func(s *Server) {
 		s.o.NewLLM = func(p config.Provider) (agent.LLM, error) {
 			mu.Lock()
 			defer mu.Unlock()

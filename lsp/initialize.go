@@ -120,6 +120,7 @@ func (s *Server) initialized() {
 	s.inBackground("settings", s.settings.follow)
 	s.prompts.start()
 	s.inBackground("files", s.askForFiles)
+	s.inBackground("first run", s.firstRun)
 	if s.peer.features.diagnostics {
 		s.inBackground("diagnostics", s.diagnostics.run)
 	}

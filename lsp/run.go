@@ -142,9 +142,10 @@ func (x *run) task() (agent.Task, error) {
 		llm, err = x.s.o.NewLLM(cfg.Provider)
 	}
 	if err != nil {
+		x.s.chooser.offerOnce(cfg.Provider)
 		return agent.Task{}, &agent.ProviderError{
 			Kind: agent.KindConfig, Err: err,
-			Message: fmt.Sprintf("The provider %q cannot be used: %v. Change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
+			Message: fmt.Sprintf("The provider %q cannot be used: %v. Choose another one with agentls.setup, or change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
 		}
 	}
 	task := agent.Task{

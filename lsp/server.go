@@ -32,7 +32,10 @@ type Options struct {
 	NewLLM  func(config.Provider) (agent.LLM, error)
 	// Models lists what a provider offers, the likeliest to be wanted first.
 	// Errors are sentences for a person. Nil: no provider can be asked.
-	Models   func(context.Context, config.Provider) ([]string, error)
+	Models func(context.Context, config.Provider) ([]string, error)
+	// Local are the programs on this machine that are looked for by their port;
+	// nil: the well-known ones.
+	Local    []config.KnownProvider
 	StateDir string // <state>
 	Secrets  *mcp.Secrets
 	Log      *slog.Logger
@@ -63,6 +66,7 @@ type Server struct {
 	previews    *previews
 	prompts     *promptWatch
 	buffers     *bufferSessions
+	chooser     *chooser
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -95,11 +99,16 @@ const (
 
 // New returns a server that is ready to Serve.
 func New(o Options) *Server {
+	if o.Models == nil {
+		o.Models = func(context.Context, config.Provider) ([]string, error) {
+			return nil, errors.New("no provider can be asked here")
+		}
+	}
 	s := &Server{o: o, docs: newDocuments(o.State), route: route, inflight: newInflight()}
 	s.settings, s.diagnostics = newSettings(s), newDiagnosticsFetcher(s)
 	cfg := config.Default()
 	s.cfg.Store(&cfg)
-	s.answers, s.previews = newAnswers(s), newPreviews(s)
+	s.answers, s.previews, s.chooser = newAnswers(s), newPreviews(s), newChooser(s)
 	s.prompts = newPromptWatch(s)
 	s.docs.watch = s.prompts.note
 	s.buffers = newBufferSessions(s)

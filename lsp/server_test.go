@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -33,12 +34,16 @@ func testOptions(t testing.TB) Options {
 		Name: "agentls", Version: "test", State: state, TrustFile: filepath.Join(dir, "trust.json"), Secrets: secrets, Log: log,
 	})
 	t.Cleanup(manager.Close)
+	if err := os.WriteFile(filepath.Join(dir, "firstrun.json"), nil, 0o600); err != nil { // this is none
+		t.Fatal(err)
+	}
 	return Options{
 		Version: "test", Manager: manager, State: state, StateDir: dir, Secrets: secrets, Log: log,
 		Config: config.Source{
 			Dir: filepath.Join(dir, "config"), Home: dir, Getenv: func(string) (string, bool) { return "", false }, Secrets: secrets,
 		},
 		NewLLM: func(config.Provider) (agent.LLM, error) { panic("no model in this test") },
+		Local:  []config.KnownProvider{},
 		Alive:  func(int) bool { return true },
 	}
 }

@@ -29,6 +29,8 @@ type settings struct {
 	pull    bool            // the client is to be asked for it
 
 	wake    chan struct{} // 1 slot: there is something for follow to do
+	written chan writing  // of our own into the user's file
+	known   chan struct{} // closed once the editor was asked for its settings, as far as it can be
 	whole   chan struct{} // closed once nothing of the configuration is pending
 	settled sync.Once     // closes whole
 
@@ -40,7 +42,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	t := &settings{s: s, wake: make(chan struct{}, 1), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
+	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing), known: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
 	t.files = newConfigFiles(t)
 	return t
 }
@@ -105,7 +107,8 @@ func (t *settings) follow(ctx context.Context) {
 	wg.Go(func() { t.files.watcher.Run(ctx) })
 	t.files.loaded()
 	wg.Go(func() { t.register(ctx) })
-	for changed := false; ; {
+	known := sync.OnceFunc(func() { close(t.known) })
+	for changed, told := false, []chan struct{}(nil); ; {
 		if t.wantsPull() {
 			changed = t.ask(ctx) || changed
 		}
@@ -113,6 +116,11 @@ func (t *settings) follow(ctx context.Context) {
 			t.renew(ctx)
 			changed = false
 		}
+		known()
+		for _, done := range told {
+			close(done)
+		}
+		told = nil
 		select {
 		case <-ctx.Done():
 			return
@@ -122,9 +130,34 @@ func (t *settings) follow(ctx context.Context) {
 			changed = t.files.changed(ctx)
 		case <-t.files.look:
 			changed = t.files.changed(ctx)
+		case w := <-t.written:
+			t.files.wrote(w)
+			changed = t.files.changed(ctx)
+			told = append(told, w.done)
 		case p := <-t.files.accepted:
 			changed = t.files.accept(p)
 		}
+	}
+}
+
+// writing is a change of the user's file that a person had us make.
+type writing struct {
+	config.Written
+	done chan struct{} // closed when it was looked at
+}
+
+// wrote brings a change of our own into force, and waits for that as long as
+// ctx lets it.
+func (t *settings) wrote(ctx context.Context, change config.Written) {
+	w := writing{change, make(chan struct{})}
+	select {
+	case t.written <- w:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-w.done:
+	case <-ctx.Done():
 	}
 }
 

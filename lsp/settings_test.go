@@ -137,7 +137,7 @@ func TestFirstPromptWaitsForCommandsInTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	var key string
-	w := newWorld(t, setup{dir: dir, before: func(s *Server) {
+	w := newWorld(t, setup{dir: dir, unset: true, before: func(s *Server) {
 		s.o.NewLLM = func(p config.Provider) (agent.LLM, error) {
 			key = p.APIKey
 			return agenttest.NewLLM(t, agenttest.Text("hi")), nil

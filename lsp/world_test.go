@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -73,6 +74,7 @@ type setup struct {
 	before   func(*Server)              // sees the server before it serves
 	tap      func([]byte)               // sees what the server writes
 	refuse   error                      // what NewLLM says
+	unset    bool                       // nobody chose a provider, not even none
 }
 
 func newHouse(t testing.TB, u setup) *house {
@@ -85,6 +87,11 @@ func newHouse(t testing.TB, u setup) *house {
 	h.write("README.md", "# Hello\n")
 	for name, text := range u.files {
 		h.write(name, text)
+	}
+	if !u.unset { // this is no first run
+		if err := errors.Join(os.MkdirAll(h.state, 0o700), os.WriteFile(filepath.Join(h.state, "firstrun.json"), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	h.evidence = newEvidence(h)
 	log := slog.New(slog.NewTextHandler(io.MultiWriter(testLog{t}, h.evidence), nil))
@@ -103,6 +110,7 @@ func newHouse(t testing.TB, u setup) *house {
 		Version: "test", Agent: a, Audit: audit, Manager: manager, State: state, StateDir: h.state, Secrets: secrets, Log: log,
 		Config: config.Source{Dir: filepath.Join(dir, "config"), Home: dir, Getenv: func(string) (string, bool) { return "", false }, Secrets: secrets},
 		NewLLM: func(config.Provider) (agent.LLM, error) { return u.llm, u.refuse },
+		Local:  []config.KnownProvider{}, // no test looks at the ports of its machine
 	})
 	if u.before != nil {
 		u.before(h.server)
@@ -128,6 +136,9 @@ func newWorld(t testing.TB, u setup) *world {
 		u.init.Root = w.root
 	}
 	options := map[string]any{"workspaceTrusted": true}
+	if !u.unset {
+		options["provider"] = config.Offline
+	}
 	maps.Copy(options, u.options)
 	if u.servers != nil {
 		options["mcpServers"] = serverEntries(t, w.evidence.watch(t, u.servers))

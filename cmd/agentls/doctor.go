@@ -91,12 +91,7 @@ func (d *doctor) environment() {
 func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 	c := cfg.Provider
 	if c.Name == config.Offline {
-		d.say(absent, `provider: none is configured, so the built-in stand-in answers; set OPENAI_API_KEY and OPENAI_MODEL, or "providers" in config.json`)
-		for name, base := range localProviders {
-			if models, err := d.models(ctx, config.Provider{Name: name, BaseURL: base}, time.Second); err == nil {
-				d.say(absent, "provider: %s answers at %s with %s", name, base, some(models))
-			}
-		}
+		d.unset(ctx, cfg)
 		return
 	}
 	// A missing model is the one fault that the provider's list helps with.
@@ -136,14 +131,29 @@ func (d *doctor) window(c config.Provider) string {
 	return fmt.Sprintf("context window not known: %d tokens are assumed; contextWindow in the provider's settings says it", agent.DefaultWindow)
 }
 
-// localProviders are probed by doctor alone, and only when none is configured.
-//
-//nolint:gochecknoglobals // a constant table
-var localProviders = map[string]string{
-	"Ollama":    "http://127.0.0.1:11434/v1",
-	"LM Studio": "http://127.0.0.1:1234/v1",
-	"llama.cpp": "http://127.0.0.1:8080/v1",
-	"vLLM":      "http://127.0.0.1:8000/v1",
+// unset says what could be used where the stand-in answers.
+func (d *doctor) unset(ctx context.Context, cfg config.Config) {
+	if !cfg.Unset {
+		d.say(good, "provider: the built-in stand-in, as is configured; it is no language model")
+		return
+	}
+	d.say(absent, "provider: none is configured, so the built-in stand-in answers; run agentls.setup in your editor, or write one into %s", d.parts.source.File())
+	found := config.Discovery{Source: d.parts.source, Config: cfg, Local: config.LocalProviders(), Models: d.parts.models}.Discover(ctx)
+	for _, f := range found {
+		from := ""
+		if f.KeyVariable != "" {
+			from = ", with the key in " + f.KeyVariable
+		}
+		switch {
+		case f.Problem != "":
+			d.say(absent, "provider: %s could be used%s, but: %s", f.Title, from, f.Problem)
+		default:
+			d.say(absent, `provider: %s answers at %s%s, with %s; agentls.setup {"provider": %q} takes it`, f.Title, host(f.BaseURL), from, some(f.Models), f.Name)
+		}
+	}
+	if len(found) == 0 {
+		d.say(absent, "provider: no key of a well-known provider is in the environment, and no program that serves models answers on this machine")
+	}
 }
 
 // models lists what a provider offers, within a limit.
