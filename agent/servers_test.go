@@ -21,7 +21,7 @@ type servers struct {
 	infos     []mcp.ServerInfo
 	tools     []mcp.Tool
 	resources map[string]map[string][]mcp.Content // by server and URI
-	prompts   map[string]mcp.PromptResult // by server/name
+	prompts   map[string]mcp.PromptResult         // by server/name
 	missing   []string
 	hang      map[string]bool                 // methods that wait for ctx: WaitStarted, Settle, Read
 	reading   func(ctx context.Context) error // of ListResources and Read; nil: they answer

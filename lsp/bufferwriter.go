@@ -24,6 +24,7 @@ const (
 // goroutine, the run's, follows the document and writes.
 type bufferWriter struct {
 	x      *run
+	uri    string
 	name   string
 	stream bool
 	fence  string        // left open by the prompt: a heading behind it would be none
@@ -34,6 +35,7 @@ type bufferWriter struct {
 	mu   sync.Mutex
 	text []byte // of the model, not written yet
 	open bool   // what came so far ends inside a line
+	seen point  // where the answer goes, for others
 
 	// The goroutine's own.
 	point     *point
@@ -49,8 +51,9 @@ func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter 
 	m := walkMarkdown(d.text[:offset])
 	for m.next() { // to the fence that is open there
 	}
+	p := newPoint(x.s, d, offset)
 	return &bufferWriter{
-		fence: m.fence, x: x, name: path.Base(d.uri), stream: stream, point: newPoint(x.s, d, offset),
+		fence: m.fence, x: x, uri: p.uri, name: path.Base(d.uri), stream: stream, point: p, seen: *p,
 		last: make(chan outcome, 1), done: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
@@ -99,6 +102,7 @@ func (b *bufferWriter) write() {
 	for {
 		changed := b.x.s.docs.changed(b.point.uri)
 		_ = b.point.follow() // what is wrong counts when something is written
+		b.show()
 		select {
 		case <-changed:
 		case <-b.wake:
@@ -119,6 +123,25 @@ func (b *bufferWriter) write() {
 			return
 		}
 	}
+}
+
+// show lets others see where the answer goes.
+func (b *bufferWriter) show() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.seen = *b.point
+}
+
+// placeIn is where the answer goes in a text that the document has by now.
+// Never blocks.
+func (b *bufferWriter) placeIn(text string) (offset int, ok bool) {
+	b.mu.Lock()
+	seen := b.seen
+	b.mu.Unlock()
+	if seen.lost {
+		return 0, false
+	}
+	return move(seen.at.text, text, seen.offset)
 }
 
 // grow writes what has come, as far as it is decided.

@@ -52,6 +52,8 @@ func commands() []command {
 		{name: "agentls.mcp.read", prepare: takes(prepareRead)},
 		{name: "agentls.mcp.restart", bare: "server", prepare: takes(prepareRestart)},
 		{name: "agentls.mcp.trust", guarded: true, prepare: takes(prepareTrust)},
+		{name: "agentls.mcp.usePrompt", prepare: takes(prepareUsePrompt)},
+		{name: "agentls.model", bare: "model", guarded: true, prepare: takes(prepareModel)},
 		{name: "agentls.setup", bare: "provider", guarded: true, prepare: takes(prepareSetup)},
 		{name: "agentls.audit", prepare: takes(prepareAudit)},
 	}

@@ -50,7 +50,7 @@ func (s *Server) mcpError(ctx context.Context, command, server string, err error
 		return badf("%s: the configuration of %s changed since it was shown; look at it again with agentls.mcp.servers", command, clip(server, 100))
 	case errors.Is(err, mcp.ErrNotReady):
 		return failed("%s%s", s.o.Secrets.Redact(err.Error()), s.remedy(server))
-	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource):
+	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrUnknownPrompt), errors.Is(err, mcp.ErrPromptArgument):
 		return badf("%s: %s: %s", command, clip(server, 100), s.o.Secrets.Redact(err.Error()))
 	case errors.Is(err, mcp.ErrUntrustedFolder):
 		s.asks.askFolder(true)
@@ -134,14 +134,21 @@ func prepareRestart(s *Server, _ context.Context, arg serverArg, in invocation) 
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
-		s.settings.files.askAnew() // what a run changed may be why
-		info, err := s.o.Manager.Restart(*arg.Server)
-		if info.Status == mcp.StatusUntrusted {
-			s.asks.askServer(*arg.Server) // what waits for a person is asked for again
-			return info, nil
-		}
+		info, err := s.restart(*arg.Server)
 		return info, s.mcpError(ctx, in.command, *arg.Server, err)
 	}, nil
+}
+
+// restart restarts a server. One that waits for a person's trust is asked about
+// again, which is no error.
+func (s *Server) restart(server string) (mcp.ServerInfo, error) {
+	s.settings.files.askAnew() // what a run changed may be why
+	info, err := s.o.Manager.Restart(server)
+	if info.Status == mcp.StatusUntrusted {
+		s.asks.askServer(server)
+		return info, nil
+	}
+	return info, err
 }
 
 // trustArg is the argument of agentls.mcp.trust.

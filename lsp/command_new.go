@@ -34,7 +34,7 @@ type newInfo struct {
 // prepareNew makes a prompt buffer and shows it. The files are the user's own
 // and are never deleted.
 func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveFunc, error) {
-	if err := reactOnly(in.command, arg.Mode); err != nil {
+	if err := knownMode(in.command, arg.Mode); err != nil {
 		return nil, err
 	}
 	document, err := s.attach(in.command, arg.Document)

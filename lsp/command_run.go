@@ -39,7 +39,7 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 	if strings.TrimSpace(deref(arg.Prompt)) == "" && action == "" {
 		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer with agentls.new (or a file whose name ends in .agentls.md) and write it there", in.command)
 	}
-	if err := reactOnly(in.command, arg.Mode); err != nil {
+	if err := knownMode(in.command, arg.Mode); err != nil {
 		return nil, err
 	}
 	if err := label(in.command, "session", arg.Session); err != nil {
@@ -55,13 +55,36 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 	if action != "" && document.empty() {
 		return nil, badf("%s: there is no text in that part of %s (any more); select it again", in.command, clip(document.Path, 200))
 	}
-	prompt := deref(arg.Prompt)
-	x := s.newRun(prompt, asked(action, document, prompt), deref(arg.Session), deref(arg.RunID))
+	x, err := s.askRun(in.command, action, document, arg)
+	if err != nil {
+		return nil, err
+	}
 	x.action, x.document = action, document
 	if document != nil && document.Moved {
 		s.showMessage(protocol.MessageTypeInfo, "agentls: "+clean(document.Path)+" changed after this was offered; it is taken as it is now")
 	}
 	return s.queue(x, in, arg.Detached)
+}
+
+// askRun makes the run of a prompt: of its words, or of the `/` line that it
+// begins with.
+func (s *Server) askRun(command string, action agent.Action, document *attachment, arg askArg) (*run, error) {
+	prompt, session, id := deref(arg.Prompt), deref(arg.Session), deref(arg.RunID)
+	if action != "" {
+		return s.newRun(prompt, asked(action, document, prompt), session, id), nil
+	}
+	q, err := slashOf(command, prompt, session, false)
+	switch {
+	case err != nil:
+		return nil, err
+	case q == nil:
+		return s.newRun(prompt, prompt, session, id), nil
+	case q.guarded() != "" && s.peer.features.approvals:
+		return nil, badf("%s: /%s changes what is allowed or what a file says; write it in a prompt buffer, or use the command %s", command, q.Name, q.guarded())
+	case document != nil && !q.isPrompt():
+		return nil, badf("%s: /%s takes no document; leave it out", command, q.Name)
+	}
+	return s.slashRun(q, id)
 }
 
 // asked is what a person asked for, as it is shown to one.
@@ -76,16 +99,16 @@ func asked(action agent.Action, document *attachment, prompt string) string {
 	return text
 }
 
-// reactOnly refuses the modes that come later.
-func reactOnly(command string, mode *string) error {
-	switch m := agent.Mode(deref(mode)); m {
-	case "", agent.ModeReAct:
+// knownMode refuses the modes that come later.
+func knownMode(command string, mode *string) error {
+	m := agent.Mode(deref(mode))
+	if m == "" || slices.ContainsFunc(agent.Modes(), func(i agent.ModeInfo) bool { return i.Mode == m }) {
 		return nil
-	case "plan", "team":
-		return badf("%s: mode %q is not in this version; leave mode out", command, m)
-	default:
-		return badf("%s: mode must be \"react\", not %q", command, clip(string(m), 40))
 	}
+	if agent.IsLaterMode(string(m)) {
+		return badf("%s: mode %q is not in this version; leave mode out", command, m)
+	}
+	return badf("%s: mode must be \"react\", not %q", command, clip(string(m), 40))
 }
 
 // newRun makes a run that is not queued yet; asked is what is shown of it, and
@@ -165,7 +188,7 @@ func (r *runs) started(x *run) startedInfo {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	info := startedInfo{x.id, x.session, runQueued}
-	if q := r.queues[x.session]; len(q) == 0 || q[0] == x {
+	if q := r.queues[x.queue()]; len(q) == 0 || q[0] == x {
 		info.Status = runRunning
 	}
 	return info

@@ -150,12 +150,13 @@ func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
 		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo",
 		"agentls.session.list", "agentls.session.show", "agentls.session.fork", "agentls.session.clear", "agentls.session.delete", "agentls.mcp.servers", "agentls.mcp.resources",
-		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.setup", "agentls.audit",
+		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.mcp.usePrompt", "agentls.model", "agentls.setup",
+		"agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {
 		t.Errorf("to a stock client %v", got)
 	}
-	guarded := []string{"agentls.approve", "agentls.undo", "agentls.mcp.trust", "agentls.setup"}
+	guarded := []string{"agentls.approve", "agentls.undo", "agentls.mcp.trust", "agentls.model", "agentls.setup"}
 	some := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return slices.Contains(guarded, c) })
 	if got := (&Server{peer: peer{features: features{approvals: true}}}).commandNames(); !slices.Equal(got, some) {
 		t.Errorf("to a client with approvals %v", got)

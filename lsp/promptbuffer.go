@@ -30,16 +30,25 @@ func headingRole(line string) string {
 // promptAt returns the body of the `## You` block at the byte offset; the last
 // one for offset < 0.
 func promptAt(text string, offset int) (body string, ok bool) {
-	list := turns(text)
-	for i, t := range slices.Backward(list) {
+	blocks := turns(text)
+	i := promptBlockAt(blocks, offset)
+	if i < 0 {
+		return "", false
+	}
+	return text[blocks[i].start:blocks[i].end], true
+}
+
+// promptBlockAt is the index of that block; -1: there is none.
+func promptBlockAt(blocks []promptBlock, offset int) int {
+	for i, t := range slices.Backward(blocks) {
 		if t.role == "agent" {
 			continue
 		}
-		if offset < 0 || t.whole().start <= offset && (offset < t.end || i == len(list)-1) {
-			return text[t.start:t.end], true
+		if offset < 0 || t.whole().start <= offset && (offset < t.end || i == len(blocks)-1) {
+			return i
 		}
 	}
-	return "", false
+	return -1
 }
 
 // markdown walks the lines of a Markdown text and knows which stand in a

@@ -23,7 +23,9 @@ type run struct {
 	folder   string // that its session is bound to, where that is known; ""
 	prompt   string // user input, whole; grows while the run is queued, guarded by runs.mu
 	action   agent.Action
-	steer    *agent.Steer // what is added once it runs
+	mcp      *promptRequest // the MCP prompt that it begins with; nil: none
+	local    local          // answers in the agent's place; nil: the agent does
+	steer    *agent.Steer   // what is added once it runs
 	document *attachment
 	buffer   *bufferWriter // the prompt buffer that the answer goes to; nil: none
 	sent     promptSum     // of the block of the prompt buffer; zero: there is none
@@ -40,7 +42,7 @@ type run struct {
 	done    chan struct{} // closed when all was told; result and err are set before
 	gone    chan struct{} // closed when its goroutines have ended
 	result  agent.Result
-	err     error           // a [*runError] or a [*paramsError]
+	err     error           // a [*runError], a [*paramsError] or a [*refusal]
 	before  <-chan struct{} // closed when what came before in the session is kept; nil: nothing came
 	kept    chan struct{}   // closed when this is
 	said    []byte          // the last step's text; the teller's
@@ -110,7 +112,19 @@ func (x *run) work() {
 	}
 }
 
+// queue names those that x waits for: the runs of its session, and for what
+// asks no model nothing.
+func (x *run) queue() string {
+	if x.local != nil {
+		return "\x00" + x.id // no session has such a name
+	}
+	return x.session
+}
+
 func (x *run) serve() (agent.Result, error) {
+	if x.local != nil {
+		return x.answer()
+	}
 	if err := x.document.load(); err != nil {
 		return agent.Result{}, err
 	}
@@ -148,8 +162,14 @@ func (x *run) task() (agent.Task, error) {
 			Message: fmt.Sprintf("The provider %q cannot be used: %v. Choose another one with agentls.setup, or change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
 		}
 	}
+	var prompt *agent.PromptUse
+	if x.mcp != nil {
+		if prompt, err = x.mcp.use(x.ctx, x.s); err != nil {
+			return agent.Task{}, err
+		}
+	}
 	task := agent.Task{
-		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, Prompt: x.prompt, Action: x.action,
+		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, Prompt: x.prompt, MCPPrompt: prompt, Action: x.action,
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
 	folders := x.s.folders()

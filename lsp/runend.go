@@ -106,7 +106,8 @@ func (x *run) giveUp(err error) {
 func (x *run) settle(o outcome) runStatus {
 	x.result = o.result
 	x.result.RunID, x.result.Session = x.id, x.session
-	bad, isBad := errors.AsType[*paramsError](o.err)
+	_, isBad := errors.AsType[*paramsError](o.err)
+	_, isRefused := errors.AsType[*refusal](o.err)
 	switch {
 	case o.err == nil && o.result.Status == string(runStopped):
 		return runStopped
@@ -116,8 +117,8 @@ func (x *run) settle(o outcome) runStatus {
 	case x.ctx.Err() != nil:
 		x.err = &runError{x.id, x.session, context.Cause(x.ctx)}
 		return runCancelled
-	case isBad:
-		x.err = bad
+	case isBad, isRefused:
+		x.err = o.err
 		return runFailed
 	}
 	pe := *agent.AsProviderError(o.err)

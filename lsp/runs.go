@@ -88,14 +88,14 @@ func (r *runs) add(x *run) error {
 	x.status = runQueued
 	x.startedAt = time.Now()
 	r.list = append(r.list, x)
-	queue := append(r.queues[x.session], x)
-	r.queues[x.session] = queue
+	queue := append(r.queues[x.queue()], x)
+	r.queues[x.queue()] = queue
 	if len(queue) == 1 {
 		close(x.turn)
 	}
-	x.before = r.keeps[x.session]
+	x.before = r.keeps[x.queue()]
 	x.kept = make(chan struct{})
-	r.keeps[x.session] = x.kept
+	r.keeps[x.queue()] = x.kept
 	x.start()
 	r.s.refreshPromptBuffers()
 	return nil
@@ -110,8 +110,8 @@ func (r *runs) keptBy(x *run) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	close(x.kept)
-	if r.keeps[x.session] == x.kept {
-		delete(r.keeps, x.session)
+	if r.keeps[x.queue()] == x.kept {
+		delete(r.keeps, x.queue())
 	}
 }
 
@@ -132,8 +132,10 @@ func (r *runs) begin(x *run) error {
 	}
 	x.status, x.begun = runRunning, true
 	x.startedAt = time.Now()
-	r.active++
-	r.turns++
+	if x.local == nil { // a command of ours changes no file behind a person's back
+		r.active++
+		r.turns++
+	}
 	r.s.refreshPromptBuffers()
 	return nil
 }
@@ -182,7 +184,7 @@ func (r *runs) end(x *run, status runStatus) {
 	if at < 0 {
 		return // it has ended
 	}
-	if x.status != runQueued {
+	if x.status != runQueued && x.local == nil {
 		r.active--
 		r.turns++
 		r.s.settings.files.kick() // whatever it changed on disk is held against it
@@ -190,14 +192,14 @@ func (r *runs) end(x *run, status runStatus) {
 	r.s.refreshPromptBuffers()
 	x.status = status
 	r.list[at] = x.record()
-	queue := r.queues[x.session]
+	queue := r.queues[x.queue()]
 	i := slices.Index(queue, x)
 	queue = slices.Delete(queue, i, i+1)
 	switch {
 	case len(queue) == 0:
-		delete(r.queues, x.session)
+		delete(r.queues, x.queue())
 	default:
-		r.queues[x.session] = queue
+		r.queues[x.queue()] = queue
 		if i == 0 {
 			close(queue[0].turn)
 		}

@@ -18,7 +18,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if err := required(in.command, "uri", arg.URI); err != nil {
 		return nil, err
 	}
-	if err := reactOnly(in.command, arg.Mode); err != nil {
+	if err := knownMode(in.command, arg.Mode); err != nil {
 		return nil, err
 	}
 	d, ok := s.docs.get(*arg.URI)
@@ -32,36 +32,60 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if arg.Position != nil {
 		offset = s.docs.offset(d.text, arg.Position.Position)
 	}
-	body, ok := promptAt(d.text, offset)
-	if !ok || strings.TrimSpace(body) == "" {
+	blocks := turns(d.text)
+	i := promptBlockAt(blocks, offset)
+	body := ""
+	if i >= 0 {
+		body = d.text[blocks[i].start:blocks[i].end]
+	}
+	if strings.TrimSpace(body) == "" {
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
-	x := s.newRun(body, body, s.sessionOf(d), "")
+	if id, busy := s.runs.answering(d, blocks, i); busy {
+		return nil, badf("%s: this block is being answered already, by the run %s; wait for its end, or cancel it: agentls.cancel", in.command, id)
+	}
+	x, err := s.sendRun(in.command, body, s.sessionOf(d))
+	if err != nil {
+		return nil, err
+	}
 	x.sent = sumOf(body)
 	x.folder = s.bufferFolder(d.uri, d.path)
-	x.buffer = newBufferWriter(x, d, promptEnd(d.text, body, offset), deref(arg.Stream))
+	end := blocks[i].start + len(strings.TrimRight(body, " \t\r\n"))
+	x.buffer = newBufferWriter(x, d, end, deref(arg.Stream))
 	return s.queue(x, in, arg.Detached)
 }
 
-// promptEnd is the offset right behind the last word of the block that was
-// sent: the answer goes there.
-func promptEnd(text, body string, offset int) int {
-	body = strings.TrimSpace(body)
-	end, best := len(strings.TrimRight(text, " \t\r\n")), -1
-	for _, t := range turns(text) {
-		if t.role == "agent" || strings.TrimSpace(text[t.start:t.end]) != body {
+// sendRun makes the run of a block: of its `/` line, or of its words.
+func (s *Server) sendRun(command, body, session string) (*run, error) {
+	q, err := slashOf(command, body, session, true)
+	switch {
+	case err != nil:
+		return nil, err
+	case q != nil:
+		return s.slashRun(q, "")
+	}
+	return s.newRun(body, body, session, ""), nil
+}
+
+// answering finds the run whose answer goes to a block of a document: it stands
+// behind the block's words, or in the answer below them.
+func (r *runs) answering(d document, blocks []promptBlock, i int) (id string, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.list {
+		if !x.status.live() || x.buffer == nil || x.buffer.uri != d.uri {
 			continue
 		}
-		far := max(t.start-offset, offset-t.end, 0)
-		if offset < 0 {
-			far = 0 // the last one
+		at, known := x.buffer.placeIn(d.text)
+		if !known {
+			continue
 		}
-		if best < 0 || far <= best {
-			best = far
-			end = t.start + len(strings.TrimRight(text[t.start:t.end], " \t\r\n"))
+		below := i+1 < len(blocks) && blocks[i+1].role == "agent" && blocks[i+1].start <= at && at <= blocks[i+1].end
+		if below || blocks[i].start <= at && at <= blocks[i].end {
+			return x.id, true
 		}
 	}
-	return end
+	return "", false
 }
 
 // sessionOf is the session of a prompt buffer that is open. An answer document

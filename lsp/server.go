@@ -67,6 +67,7 @@ type Server struct {
 	prompts     *promptWatch
 	buffers     *bufferSessions
 	chooser     *chooser
+	models      *models
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.
@@ -112,6 +113,7 @@ func New(o Options) *Server {
 	s.prompts = newPromptWatch(s)
 	s.docs.watch = s.prompts.note
 	s.buffers = newBufferSessions(s)
+	s.models = newModels(s)
 	s.runs, s.asks = newRuns(s), newQuestions(s)
 	return s
 }

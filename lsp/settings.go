@@ -27,6 +27,7 @@ type settings struct {
 	options json.RawMessage // initializationOptions
 	editor  json.RawMessage // section agentls, nil before it is known
 	pull    bool            // the client is to be asked for it
+	chosen  *picked         // a provider and a model for this connection; nil: as configured
 
 	wake    chan struct{} // 1 slot: there is something for follow to do
 	written chan writing  // of our own into the user's file
@@ -220,7 +221,10 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 // read reads all layers, without the commands in them if it must not wait.
 func (t *settings) read(ctx context.Context, noCommands bool) {
 	cfg := t.load(ctx, t.s.o.Config, t.files.inForce, noCommands)
+	t.mu.Lock() // a choice comes before this, or after it
+	cfg = t.withChoice(cfg)
 	t.s.cfg.Store(&cfg)
+	t.mu.Unlock()
 	t.files.loaded()
 }
 

@@ -72,6 +72,8 @@ type Provider struct {
 	IdleTimeout   time.Duration
 	// Err says why it cannot be used as configured, and what to do.
 	Err string
+
+	noModel string // that in words, where a model is all that is missing
 }
 
 // Problem is something wrong in a layer.

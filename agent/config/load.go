@@ -398,13 +398,7 @@ func (l *loader) choose() Provider {
 			return Provider{Name: Offline}
 		}
 	}
-	if p.Err == "" && p.BaseURL == "" {
-		p.Err = fmt.Sprintf("the provider %q has no baseURL; set providers.%s.baseURL", p.Name, p.Name)
-	}
-	if p.Err == "" && p.Model == "" {
-		p.Err = fmt.Sprintf("the provider %q has no model; choose one with agentls.setup, or set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name)
-	}
-	return p
+	return p.usable()
 }
 
 func (l *loader) fromEnvironment() (Provider, bool) {
@@ -418,9 +412,7 @@ func (l *loader) fromEnvironment() (Provider, bool) {
 	if p.BaseURL == "" {
 		p.BaseURL = "https://api.openai.com/v1"
 	}
-	if p.Model == "" {
-		p.Err = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup, or set OPENAI_MODEL to one that `agentls doctor` lists"
-	}
+	p.noModel = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup, or set OPENAI_MODEL to one that `agentls doctor` lists"
 	l.config.Providers[p.Name] = p
 	return p, true
 }

@@ -1,0 +1,189 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"agentls/agent/config"
+)
+
+// modelArg is the argument of agentls.model.
+type modelArg struct {
+	Provider *string `json:"provider"`
+	Model    *string `json:"model"`
+}
+
+// modelInfo is the result of agentls.model: the choice in force.
+type modelInfo struct {
+	Provider string        `json:"provider"`
+	Model    string        `json:"model,omitzero"` // none of the offline provider's
+	Choices  []modelChoice `json:"choices"`
+}
+
+// modelChoice is a provider that can be chosen.
+type modelChoice struct {
+	Provider string   `json:"provider"`
+	Models   []string `json:"models,omitempty"` // none: it does not list them, or not in time
+}
+
+// prepareModel chooses in wire order: what is asked after it runs on the choice.
+func prepareModel(s *Server, _ context.Context, arg modelArg, in invocation) (serveFunc, error) {
+	if err := s.settings.choose(in.command, deref(arg.Provider), deref(arg.Model)); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) {
+		p := s.cfg.Load().Provider
+		return modelInfo{p.Name, p.Model, s.modelChoices(ctx)}, nil
+	}, nil
+}
+
+// modelsWait bounds the asking of all providers for their models.
+const modelsWait = 5 * time.Second
+
+// modelChoices are the providers and what they offer, as far as they tell it in
+// time.
+func (s *Server) modelChoices(ctx context.Context) []modelChoice {
+	ctx, cancel := context.WithTimeout(ctx, modelsWait)
+	defer cancel()
+	cfg := s.cfg.Load()
+	names := cfg.ProviderNames()
+	out := make([]modelChoice, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		out[i].Provider = name
+		if p, ok := cfg.Use(name, ""); ok {
+			wg.Go(func() { out[i].Models = s.models.list(ctx, p) })
+		}
+	}
+	wg.Wait()
+	return out
+}
+
+// picked is a provider and a model that a person chose for this connection.
+type picked struct {
+	provider, model string
+	over            config.Provider // what was configured then
+}
+
+// choose puts a provider and a model in the place of what is configured, for
+// this connection and until that changes; "" leaves the one that is in force.
+func (t *settings) choose(command, provider, model string) error {
+	if provider == "" && model == "" {
+		return nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	cfg := *t.s.cfg.Load()
+	p, ok := cfg.Use(provider, model)
+	switch names := cfg.ProviderNames(); {
+	case !ok:
+		return badf("%s: no provider is named %q%s", command, clip(provider, 100), suggest(provider, names))
+	case p.Name == config.Offline && model != "":
+		return badf("%s: the provider %s has no models; leave the model out", command, p.Name)
+	case p.Err != "":
+		return badf("%s: %s", command, t.s.tell(p.Err))
+	}
+	over := cfg.Provider
+	if t.chosen != nil {
+		over = t.chosen.over
+	}
+	t.chosen = &picked{p.Name, p.Model, over}
+	cfg.Provider = p
+	t.s.cfg.Store(&cfg)
+	return nil
+}
+
+// withChoice is a configuration with what a person chose over it, where it says
+// what it said then. t.mu is held.
+func (t *settings) withChoice(cfg config.Config) config.Config {
+	if t.chosen == nil {
+		return cfg
+	}
+	same := cfg.Provider.Name == t.chosen.over.Name && cfg.Provider.Model == t.chosen.over.Model
+	p, ok := cfg.Use(t.chosen.provider, t.chosen.model)
+	if same && ok {
+		cfg.Provider = p
+	}
+	return cfg
+}
+
+// modelsAge is how long a list of models counts as new.
+const modelsAge = 5 * time.Minute
+
+// models keeps what providers offer. A list is asked for by one at a time, on a
+// goroutine of the server's.
+type models struct {
+	s  *Server
+	mu sync.Mutex
+	of map[string]*modelList // by the provider's name
+}
+
+// modelList is what one provider said.
+type modelList struct {
+	provider config.Provider // as it was asked
+	names    []string
+	at       time.Time
+	came     chan struct{} // closed when it has answered
+}
+
+func newModels(s *Server) *models { return &models{s: s, of: map[string]*modelList{}} }
+
+// known gives what is known of a provider's models, and has it asked where that
+// is not new. Never blocks.
+func (m *models) known(p config.Provider) []string {
+	l := m.ask(p)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return l.names
+}
+
+// list waits for what a provider says until ctx ends.
+func (m *models) list(ctx context.Context, p config.Provider) []string {
+	l := m.ask(p)
+	select {
+	case <-l.came:
+	case <-ctx.Done():
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return l.names
+}
+
+// ask has a provider asked that was not lately, and gives its list.
+func (m *models) ask(p config.Provider) *modelList {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.of[p.Name]
+	asked := p
+	asked.Model, asked.Err = "", "" // it lists the same
+	if l != nil && reflect.DeepEqual(l.provider, asked) && (l.at.IsZero() || time.Since(l.at) < modelsAge) {
+		return l
+	}
+	next := &modelList{provider: asked, came: make(chan struct{})}
+	if l != nil && reflect.DeepEqual(l.provider, asked) {
+		next.names = l.names // until there is a new one
+	}
+	m.of[p.Name] = next
+	if p.BaseURL == "" || m.s.o.Models == nil {
+		next.at = time.Now()
+		close(next.came)
+		return next
+	}
+	m.s.inBackground("the list of models", func(ctx context.Context) {
+		defer close(next.came)
+		names, err := m.s.o.Models(ctx, p)
+		if err != nil && !errors.Is(err, context.Canceled) {
+			m.s.o.Log.Info("a provider does not list its models", "provider", p.Name, "error", m.s.o.Secrets.Redact(err.Error()))
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if next.at = time.Now(); err == nil {
+			next.names = slices.Clone(names)
+		}
+	})
+	return next
+}

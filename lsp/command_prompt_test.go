@@ -1,0 +1,119 @@
+package lsp
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/mcp/mcptest"
+)
+
+// promptWorld is a world with prompts of a fake server's and an open buffer.
+func promptWorld(t testing.TB, llm agent.LLM, text string) (w *world, uri string) {
+	t.Helper()
+	w, uri = sendWorld(t, setup{llm: llm, servers: map[string]mcptest.Options{"my fake": {Prompts: []json.RawMessage{
+		json.RawMessage(`{"name":"two words","description":"d","arguments":[{"name":"repo name","required":true},{"name":"branch","required":true},{"name":"note"}]}`),
+	}}}}, text)
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 2 })
+	return w, uri
+}
+
+func TestPromptOfAServerInTheBuffer(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Text("Fine."))
+	line := `/my-fake:"two words" "a b" note="say \"x\"" main`
+	w, uri := promptWorld(t, llm, "## You\n\n"+line+"\n\nBe short, @my-fake:file://doc1.md\nand quick.\n")
+	r := result[agent.Result](t, w.send(uri, nil))
+	if r.Text != "Fine." || r.Steps != 1 || len(r.Mentions) != 1 || r.Mentions[0].Status != "expanded" {
+		t.Errorf("the result is %+v", r)
+	}
+	want := "Review it, branch main, note say \"x\", repo name a b\n\nBe short, @my-fake:file://doc1.md\nand quick.\n\n<resource server=\"my fake\""
+	if got := last(llm.Last()); !strings.HasPrefix(got, want) {
+		t.Errorf("the model got %q\nwant %q", got, want)
+	}
+	if got := w.Text(uri); !strings.HasSuffix(got, "and quick.\n\n## Agent\n\nFine.\n\n## You\n\n") {
+		t.Errorf("the buffer is %q", got)
+	}
+	shown := commandAs[agent.SessionText](w, "agentls.session.show", obj{"session": r.Session})
+	if text := shown.Messages[0].Text; !strings.HasPrefix(text, line+"\nBe short") || shown.Title == "" {
+		t.Errorf("the session shows %q, title %q", text, shown.Title)
+	}
+	lines := commandAs[[]agent.AuditEntry](w, "agentls.audit", obj{"tool": "prompts/get"})
+	if len(lines) != 1 || lines[0].RunID != r.RunID || lines[0].Server != "my fake" || lines[0].DecidedBy != "command" || lines[0].Outcome != "completed" {
+		t.Errorf("the audit has %+v", lines)
+	}
+}
+
+// A mention in the arguments is a value for the server.
+func TestPromptArgumentsAreNoMentions(t *testing.T) {
+	llm := agenttest.NewLLM(t)
+	w, _ := promptWorld(t, llm, "")
+	r := result[agent.Result](t, w.ask("/my-fake:review @my-fake:file://doc1.md", nil))
+	if got := last(llm.Last()); got != "Review it, focus @my-fake:file://doc1.md" || len(r.Mentions) != 0 {
+		t.Errorf("the model got %q", got)
+	}
+}
+
+func TestUsePrompt(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Text("Fine."))
+	w, _ := promptWorld(t, llm, "")
+	args := obj{"server": "my fake", "name": "review", "arguments": obj{"focus": "speed"}}
+	got, _ := json.Marshal(commandAs[promptInfo](w, "agentls.mcp.usePrompt", args))
+	if want := `{"description":"review","messages":[{"role":"user","contents":[{"type":"text","text":"Review it, focus speed"}]}]}`; string(got) != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
+	args["run"], args["session"] = true, "s1"
+	r := commandAs[agent.Result](w, "agentls.mcp.usePrompt", args)
+	if r.Session != "s1" || r.Text != "Fine." || last(llm.Last()) != "Review it, focus speed" {
+		t.Errorf("the run: %+v", r)
+	}
+	shown := commandAs[agent.SessionText](w, "agentls.session.show", obj{"session": "s1"})
+	if shown.Messages[0].Text != "/my-fake:review focus=speed" {
+		t.Errorf("the session shows %q", shown.Messages[0].Text)
+	}
+	for arg, says := range map[string]string{
+		`{"name":"review"}`:                                            "server is missing",
+		`{"server":"nope","name":"review"}`:                            `no server is named "nope"`,
+		`{"server":"my fake"}`:                                         "name is missing",
+		`{"server":"my fake","name":"rewiev"}`:                         `no prompt "rewiev"; did you mean review?`,
+		`{"server":"my fake","name":"review"}`:                         "needs focus",
+		`{"server":"my fake","name":"review","arguments":[1]}`:         "arguments must be an object",
+		`{"server":"my fake","name":"review","arguments":{"focus":1}}`: "must be a string",
+		`{"server":"my fake","name":"review","arguments":{"x":"1"}}`:   `no argument "x"`,
+		`{"server":"my fake","name":"review","session":"\u0000"}`:      "session must be",
+	} {
+		if err := failure(t, w.StartCommand("agentls.mcp.usePrompt", json.RawMessage(arg), nil), -32602); !strings.Contains(err.Message, says) {
+			t.Errorf("%s: %s", arg, err.Message)
+		}
+	}
+}
+
+// A server that fails in prompts/get ends the run before it begins.
+func TestPromptThatTheServerDoesNotGive(t *testing.T) {
+	w, uri := sendWorld(t, setup{llm: noModel(t), servers: map[string]mcptest.Options{"fake": {Broken: []string{"prompts/get"}}}}, "## You\n\n/fake:review x\n")
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 1 })
+	err := failure(t, w.send(uri, nil), -32803)
+	if !strings.Contains(err.Message, "The prompt /fake:review x cannot be used: prompt \"review\" of \"fake\": broken as asked") {
+		t.Error(err.Message)
+	}
+	if got := w.Text(uri); !strings.Contains(got, "## Agent\n\n*(failed: The prompt /fake:review x cannot be used") {
+		t.Errorf("the buffer is %q", got)
+	}
+	if err := failure(t, w.StartCommand("agentls.mcp.usePrompt", obj{"server": "fake", "name": "review", "arguments": obj{"focus": "x"}}, nil), -32803); !strings.Contains(err.Message, "broken as asked") {
+		t.Error(err.Message)
+	}
+}
+
+// Prompts of a session wait for each other as all do, and can be cancelled.
+func TestPromptIsCancelledWhileItIsFetched(t *testing.T) {
+	log := mcptest.NewLog(t)
+	w, uri := sendWorld(t, setup{llm: noModel(t), servers: map[string]mcptest.Options{"fake": {Log: string(log), Unanswered: []string{"prompts/get"}}}}, "## You\n\n/fake:review x\n")
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 1 })
+	p := w.send(uri, nil)
+	log.AwaitMethod(t, 1, "prompts/get")
+	p.Cancel()
+	failure(t, p, -32800)
+	log.AwaitMethod(t, 1, "notifications/cancelled")
+	w.Await("it is told", func() bool { return strings.Contains(w.Text(uri), "*(cancelled)*") })
+}
