@@ -36,6 +36,13 @@ type codeAction struct {
 	Preferred   bool                    `json:"isPreferred,omitzero"`
 	Edit        *protocol.WorkspaceEdit `json:"edit,omitzero"`
 	Command     commandLink             `json:"command,omitzero"` // where there is no edit
+	Disabled    *disabled               `json:"disabled,omitzero"`
+}
+
+// disabled says why an action cannot be chosen. Editors tell it to who asked
+// for its kind.
+type disabled struct {
+	Reason string `json:"reason"`
 }
 
 // commandLink is LSP's Command.
@@ -181,7 +188,7 @@ func (m *menu) answer() any {
 	}
 	commands := []commandLink{}
 	for _, a := range m.list {
-		if a.Edit == nil { // such a client cannot take one
+		if a.Command.Command != "" { // such a client cannot take one
 			commands = append(commands, a.Command)
 		}
 	}
@@ -206,10 +213,24 @@ func (m *menu) document(r protocol.Range, diagnostics []json.RawMessage) documen
 	return documentLink{m.uri, &r, m.doc.version, diagnostics}
 }
 
+// withoutSelection says what is missing for a refactoring, to a person who has
+// asked for one.
+func (m *menu) withoutSelection() {
+	if caps := m.s.peer.caps.TextDocument; m.automatic || !m.narrowed() || !m.s.peer.literals || caps == nil || caps.CodeAction == nil || !deref(caps.CodeAction.DisabledSupport) {
+		return
+	}
+	for _, a := range []codeAction{{Title: "Rewrite", Kind: kindRewrite}, {Title: "Write tests", Kind: kindRefactor}, {Title: "Document", Kind: kindRefactor}} {
+		if a.Disabled = (&disabled{"select the text first that it is about"}); m.wants(a.Kind) {
+			m.list = append(m.list, a)
+		}
+	}
+}
+
 // selection offers what can be done with a selected text. A cursor at rest
 // gets nothing: a bulb that is always lit says nothing.
 func (m *menu) selection() {
 	if m.cursor() {
+		m.withoutSelection()
 		if !m.automatic {
 			m.offer(kindRefactor, "Ask about this…", "agentls.new", map[string]any{"document": map[string]string{"uri": m.uri}})
 		}

@@ -108,6 +108,8 @@ func prepareCodeActionResolve(s *Server, _ context.Context, params []byte) (serv
 			return nil, failed("this question is settled already")
 		case c.Command == "agentls.cancel" && arg.RunID != "" && !slices.ContainsFunc(s.runs.live(), func(x runInfo) bool { return x.RunID == arg.RunID }):
 			return nil, failed("this run has ended already")
+		case c.Command == "agentls.undo" && !s.runs.undoable(arg.RunID):
+			return nil, failed("there is nothing more of this run to undo")
 		}
 	}
 	return answerNow(json.RawMessage(params)), nil

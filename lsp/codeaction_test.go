@@ -16,10 +16,11 @@ import (
 
 // action is a code action as a client sees it; a plain command has no kind.
 type action struct {
-	Title       string            `json:"title"`
-	Kind        string            `json:"kind"`
-	Diagnostics []json.RawMessage `json:"diagnostics,omitempty"`
-	Command     json.RawMessage   `json:"command"`
+	Title       string                  `json:"title"`
+	Kind        string                  `json:"kind"`
+	Diagnostics []json.RawMessage       `json:"diagnostics,omitempty"`
+	Command     json.RawMessage         `json:"command,omitempty"`
+	Disabled    struct{ Reason string } `json:"disabled,omitzero"`
 }
 
 // span is a range in params.
@@ -107,6 +108,8 @@ func TestCodeActions(t *testing.T) {
 		{"a kind with the same beginning", uri, span(1, 0, 3, 0), obj{"only": []string{"refactor.re", "quick"}}, nil},
 		{"source", uri, span(1, 0, 3, 0), obj{"only": []string{"source", "source.fixAll", "source.organizeImports"}}, nil},
 		{"every kind", uri, span(1, 0, 3, 0), obj{"only": []string{""}}, bare},
+		{"no kinds", uri, span(1, 0, 3, 0), obj{"only": []string{}}, bare},
+		{"kinds of others", uri, span(1, 0, 3, 0), obj{"only": []string{"notebook", "refactor.rewrite", "x.y"}}, selection[:1]},
 		{"two kinds", uri, span(1, 0, 3, 0), obj{"only": []string{"quickfix", "refactor.rewrite"}}, bare[:2]},
 		{"an odd only", uri, span(1, 0, 3, 0), obj{"only": "quickfix"}, bare},
 		{"Lua's empty tables", uri, span(1.0, 0, 3.0, 0), []any{}, bare},
@@ -218,6 +221,36 @@ func TestDocumentThatChangedAfterTheOffer(t *testing.T) {
 	result[agent.Result](t, w.run(fix, "Fix: bad")) // the problem says enough
 	if got := last(llm.Last()); !strings.Contains(got, "4:1: error: bad") {
 		t.Errorf("the model got %s", got)
+	}
+}
+
+// Who asks for a refactoring without a selection hears what is missing, where
+// the editor can say it; nobody else does.
+func TestRefactoringWithoutASelection(t *testing.T) {
+	able := lsptest.Capabilities()
+	able["textDocument"].(obj)["codeAction"].(obj)["disabledSupport"] = true
+	for _, c := range []struct {
+		caps    any
+		context obj
+		want    []string
+	}{
+		{able, obj{"only": []string{"refactor"}, "triggerKind": 1}, []string{"refactor.rewrite Rewrite", "refactor Write tests", "refactor Document", "refactor Ask about this…"}},
+		{able, obj{"only": []string{"refactor.rewrite"}}, []string{"refactor.rewrite Rewrite"}},
+		{able, obj{"only": []string{"refactor.rewrite"}, "triggerKind": 2}, nil},
+		{able, obj{"only": []string{"quickfix"}}, nil},
+		{able, obj{}, []string{"refactor Ask about this…"}},
+		{nil, obj{"only": []string{"refactor.rewrite"}}, nil},
+	} {
+		w := newWorld(t, setup{llm: agenttest.NewLLM(t), init: lsptest.Init{Capabilities: c.caps}})
+		list := w.actions(w.document("x.go", "a\nb\n"), span(0, 0, 0, 0), c.context)
+		if got := titles(list); !slices.Equal(got, c.want) && len(got)+len(c.want) > 0 {
+			t.Errorf("%v: %q, want %q", c.context, got, c.want)
+		}
+		for _, a := range list {
+			if off := a.Disabled.Reason != ""; off != (a.Title != "Ask about this…") || off == (len(a.Command) > 0) {
+				t.Errorf("%v: %+v", c.context, a)
+			}
+		}
 	}
 }
 

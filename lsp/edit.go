@@ -100,7 +100,7 @@ func (s *Server) applyEdit(c change) protocol.ApplyWorkspaceEditParams {
 	asks := c.asks && s.annotates()
 	if asks {
 		p.Edit.ChangeAnnotations = map[protocol.ChangeAnnotationIdentifier]protocol.ChangeAnnotation{
-			agreed: {Label: c.label, NeedsConfirmation: new(true)},
+			agreed: {Label: c.label, Description: new("agentls asks before it changes a document"), NeedsConfirmation: new(true)},
 		}
 	}
 	var e protocol.TextDocumentEdit

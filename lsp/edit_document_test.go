@@ -275,7 +275,7 @@ func TestEditAsksWhereNobodyDid(t *testing.T) {
 				t.Fatal(err)
 			}
 			params := string(w.Requests("workspace/applyEdit")[0].Params)
-			if strings.Contains(params, `"needsConfirmation":true`) != c.want || strings.Contains(params, `"annotationId"`) != c.want {
+			if strings.Contains(params, `"needsConfirmation":true`) != c.want || strings.Contains(params, `"annotationId"`) != c.want || strings.Contains(params, `"description":"agentls asks`) != c.want {
 				t.Errorf("%s", params)
 			}
 		})

@@ -294,11 +294,17 @@ func TestUndoByAnAction(t *testing.T) {
 			t.Errorf("%s: %q", name, titles(list))
 		}
 	}
+	if string(w.Call("codeAction/resolve", got[0])) == "null" {
+		t.Error("it cannot be resolved")
+	}
 	undone := result[agent.Undone](t, w.run(got, "Undo"))
 	if w.Text(uri) != "one\ntwo\n" || len(undone.Restored) != 1 {
 		t.Errorf("%q, %+v", w.Text(uri), undone)
 	}
 	if got := offered(uri, obj{}); len(got) > 0 {
 		t.Errorf("after it %q", titles(got))
+	}
+	if err := failure(t, w.Start("codeAction/resolve", got[0]), -32803); !strings.Contains(err.Message, "nothing more") {
+		t.Errorf("%v", err)
 	}
 }

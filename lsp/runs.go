@@ -252,6 +252,13 @@ func (r *runs) changedLast(uri string) (info runInfo, ok bool) {
 	return runInfo{}, false
 }
 
+// undoable reports whether a run changed files, and that was not undone.
+func (r *runs) undoable(id string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.ContainsFunc(r.list, func(x *run) bool { return x.id == id && len(x.changed) > 0 })
+}
+
 // live lists the runs that run or wait, as they came.
 func (r *runs) live() []runInfo {
 	return slices.DeleteFunc(r.infos(), func(i runInfo) bool { return !i.Status.live() })

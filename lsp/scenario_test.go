@@ -59,8 +59,8 @@ func byCommand(v *visit, _ *lsptest.Pending, runID string) {
 
 // byServersToken is the Cancel of VS Code's notification centre.
 func byServersToken(v *visit, _ *lsptest.Pending, _ string) {
-	all := v.Requests("window/workDoneProgress/create")
-	token := decodeAs[struct{ Token any }](v.t, all[len(all)-1].Params).Token
+	second := v.AwaitRequest("window/workDoneProgress/create", 2) // the first was of what was sent
+	token := decodeAs[struct{ Token any }](v.t, second.Params).Token
 	v.Notify("window/workDoneProgress/cancel", obj{"token": token})
 }
 
