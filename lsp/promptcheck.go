@@ -139,9 +139,9 @@ func (c *promptCheck) add(m mcp.Mention, at textSpan, severity protocol.Diagnost
 
 func (c *promptCheck) mention(m mcp.Mention) {
 	info := c.servers[m.Name]
-	whole := textSpan{m.Start, m.End}
+	whole, known := textSpan{m.Start, m.End}, m.Known || m.Expands
 	switch {
-	case m.Quoted && !m.Known, !m.Quoted && m.Known && info.Status == mcp.StatusReady:
+	case m.Quoted && !known, !m.Quoted && known && info.Status == mcp.StatusReady:
 	case !m.Quoted && m.Server != "" && info.Status == mcp.StatusReady:
 		c.notListed(m, info)
 	case c.full():
@@ -236,7 +236,7 @@ func (c *promptCheck) notListed(m mcp.Mention, info mcp.ServerInfo) {
 		return
 	}
 	list := c.list(info.Name)
-	if !list.Fetched || list.Stale && !c.stale && !c.before[key] || fromTemplate(list.Templates, m.URI) {
+	if !list.Fetched || list.Stale && !c.stale && !c.before[key] {
 		return
 	}
 	if c.full() {
@@ -300,17 +300,6 @@ func (c *promptCheck) isFile(server, uri string) bool {
 	}
 	_, err := os.Stat(path)
 	return err == nil
-}
-
-// fromTemplate reports whether a URI may come from one of the templates.
-func fromTemplate(templates []mcp.Template, uri string) bool {
-	for _, t := range templates {
-		literal, _, variable := strings.Cut(t.URITemplate, "{")
-		if strings.HasPrefix(uri, literal) && (variable || uri == literal) {
-			return true
-		}
-	}
-	return false
 }
 
 // quote offers to leave a mention as text.

@@ -102,7 +102,7 @@ func TestPromptDiagnostics(t *testing.T) {
 		{"behind astral", "𝄞é @dosc:file://doc0.md", []string{"0:4-9 2 unknownServer"}},
 		{"CRLF", "## You\r\n\r\n@dosc:file://a\r\n@docs:file://b\r\n", []string{"2:0-5 2 unknownServer", "3:6-14 2 unknownResource"}},
 		{"no such resource", "@docs:file://doc7.md", []string{"0:6-20 2 unknownResource"}},
-		{"of a template", "@any:file://doc7.md @any:other://doc7.md", []string{"0:25-40 2 unknownResource"}},
+		{"of a template", "@any:file://doc7.md @any:file://doc7.txt `@any:file://doc7.md`", []string{"0:25-40 2 unknownResource", "0:42-61 4 quotedMention"}},
 		{"quoted by its form", "@docs:<file://doc7 x.md>", []string{"0:6-24 2 unknownResource"}},
 		{"quoted", "`@docs:file://doc0.md` \"@docs:file://doc9.md\"", []string{"0:1-21 4 quotedMention"}},
 		{"in a fence", "```\n@docs:file://doc0.md\n```\n", []string{"1:0-20 4 quotedMention"}},
