@@ -1,18 +1,23 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"agentls/agent/agenttest"
+	"agentls/lsp/lspclient"
 	"agentls/mcp/mcptest"
 )
 
@@ -53,7 +58,7 @@ func TestScripts(t *testing.T) {
 			})
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile, "execute": execute},
 	})
 }
 
@@ -86,6 +91,55 @@ func expandFile(ts *testscript.TestScript, _ bool, args []string) {
 		file := ts.MkAbs(name)
 		text := os.Expand(ts.ReadFile(name), ts.Getenv)
 		ts.Check(os.WriteFile(file, []byte(text), 0o600))
+	}
+}
+
+// execute starts the server as an editor does, runs one command with its JSON
+// argument, and prints the answer and what popped up.
+func execute(ts *testscript.TestScript, fails bool, args []string) {
+	dirs := filepath.SplitList(ts.Getenv("PATH"))
+	i := slices.IndexFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "agentls")); return err == nil })
+	if i < 0 {
+		ts.Fatalf("no agentls in %q", dirs)
+	}
+	cmd := exec.Command(filepath.Join(dirs[i], "agentls"))
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{"HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "MY_KEY"} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	var popups []string // of the client's reader, until Close
+	client, err := lspclient.Start(cmd, lspclient.Options{Take: func(frame []byte) bool {
+		var m struct {
+			Method string
+			Params struct{ Message string }
+		}
+		if json.Unmarshal(frame, &m) == nil && m.Method == "window/showMessage" {
+			popups = append(popups, m.Params.Message)
+		}
+		return false
+	}})
+	ts.Check(err)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	err = client.Call(ctx, "initialize", map[string]any{
+		"processId": os.Getpid(), "clientInfo": map[string]string{"name": "a script"}, "rootUri": "file://" + filepath.ToSlash(cmd.Dir), "capabilities": struct{}{},
+	}, nil)
+	ts.Check(err)
+	client.Notify("initialized", struct{}{})
+	var argument, result json.RawMessage
+	if len(args) > 1 {
+		argument = json.RawMessage(args[1])
+	}
+	failure := client.Execute(ctx, args[0], argument, &result)
+	ts.Check(client.Close())
+	for _, text := range popups {
+		fmt.Fprintln(ts.Stdout(), "message: "+text)
+	}
+	if fmt.Fprintf(ts.Stdout(), "result: %s\n", result); failure != nil {
+		fmt.Fprintln(ts.Stdout(), "error:", failure)
+	}
+	if fails != (failure != nil) {
+		ts.Fatalf("%s: %v, %s", args[0], failure, result)
 	}
 }
 

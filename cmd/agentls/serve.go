@@ -19,12 +19,7 @@ func serve(ctx context.Context, p program) error {
 	defer runtime.KeepAlive(headroom)
 	parts := newParts(p)
 	parts.source.Alone = true // the terminal, if any, is the editor's
-	server := lsp.New(lsp.Options{
-		Version: version, Agent: parts.agent, Audit: parts.audit, Manager: parts.manager, State: parts.state,
-		Config: parts.source, NewLLM: parts.newLLM, Models: parts.models, StateDir: parts.paths.state, Secrets: parts.secrets,
-		Log: parts.log, Alive: alive,
-	})
-	code, err := server.Serve(ctx, p.stdin, p.stdout)
+	code, err := lsp.New(parts.serverOptions()).Serve(ctx, p.stdin, p.stdout)
 	if err != nil {
 		parts.log.Error("serving ended", "err", err)
 	}
@@ -33,4 +28,13 @@ func serve(ctx context.Context, p program) error {
 		return exitError(code)
 	}
 	return nil
+}
+
+// serverOptions are what a server for one editor is made of.
+func (p *parts) serverOptions() lsp.Options {
+	return lsp.Options{
+		Version: version, Agent: p.agent, Audit: p.audit, Manager: p.manager, State: p.state,
+		Config: p.source, NewLLM: p.newLLM, Models: p.models, StateDir: p.paths.state, Secrets: p.secrets,
+		Log: p.log, Alive: alive,
+	}
 }
