@@ -1,9 +1,11 @@
 package lsp
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 
 	"go.lsp.dev/jsonrpc2"
 )
@@ -36,12 +38,48 @@ func decode(body []byte) message {
 		if json.Valid(body) {
 			return malformed(jsonrpc2.ID{}, jsonrpc2.InvalidRequest, "a message must be an object")
 		}
-		return malformed(jsonrpc2.ID{}, jsonrpc2.ParseError, "invalid JSON: "+err.Error())
+		return malformed(idOfDeep(body, err), jsonrpc2.ParseError, "invalid JSON: "+err.Error())
 	}
 	if e.Method == nil && (e.Result != nil || e.Error != nil) {
 		return e.response()
 	}
 	return e.request()
+}
+
+// idOfDeep is the id of a request that is nested too deeply to be decoded: it
+// is JSON, and its sender waits.
+func idOfDeep(body []byte, err error) (id jsonrpc2.ID) {
+	if err == nil || !strings.Contains(err.Error(), "exceeded max depth") {
+		return id
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	depth, key := 0, false // whether the next token is a key, of the outermost object
+	for {
+		t, err := d.Token()
+		switch t := t.(type) {
+		case json.Delim:
+			if t == '{' || t == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			key = depth == 1
+			continue
+		case string:
+			if depth == 1 && key && t == "id" {
+				var raw json.RawMessage
+				if d.Decode(&raw) == nil {
+					id, _ = decodeID(raw)
+				}
+				return id
+			}
+		}
+		if err != nil {
+			return id
+		}
+		key = depth == 1 && !key
+	}
 }
 
 // envelope is a message before anything is known about it.

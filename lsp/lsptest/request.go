@@ -3,6 +3,7 @@ package lsptest
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 )
 
@@ -18,13 +19,39 @@ type Pending struct {
 	err      *Error
 }
 
-// Start sends a request; nil params are left out.
-func (e *Editor) Start(method string, params any) *Pending {
+// pend takes the next id for a request.
+func (e *Editor) pend(method string) *Pending {
 	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.lastID++
 	p := &Pending{ID: e.lastID, Method: method, e: e, done: make(chan struct{})}
 	e.pending[p.ID] = p
-	e.mu.Unlock()
+	return p
+}
+
+// StartText is Start with params as they stand on the wire; "" leaves them out.
+func (e *Editor) StartText(method, params string) *Pending {
+	p := e.pend(method)
+	e.Frame(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q%s}`, p.ID, method, textParams(params)))
+	return p
+}
+
+// NotifyText is Notify with params as they stand on the wire; "" leaves them
+// out.
+func (e *Editor) NotifyText(method, params string) {
+	e.Frame(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":%q%s}`, method, textParams(params)))
+}
+
+func textParams(params string) string {
+	if params == "" {
+		return ""
+	}
+	return `,"params":` + params
+}
+
+// Start sends a request; nil params are left out.
+func (e *Editor) Start(method string, params any) *Pending {
+	p := e.pend(method)
 	m := map[string]any{"id": p.ID, "method": method}
 	if params != nil {
 		m["params"] = params
