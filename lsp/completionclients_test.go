@@ -203,14 +203,20 @@ func newTyping(t *testing.T, client completionClient) *typing {
 	w := newWorld(t, u)
 	p := &typing{world: w, client: client, uri: lsptest.FileURI(w.root + "/chat.agentls.md"), triggers: w.server.peer.completionTriggers(), encoding: w.server.peer.encoding}
 	w.Open(p.uri, "markdown", "")
-	w.Await("the resources", func() bool {
-		p.line = "@fs:docs://log/main.go"
-		p.Edit(p.uri, lsptest.TextEdit{NewText: p.line})
+	p.ready()
+	return p
+}
+
+// ready waits until the server completes what is listed, and types nothing.
+func (p *typing) ready() {
+	p.t.Helper()
+	p.line = "@fs:docs://log/main.go"
+	p.Edit(p.uri, lsptest.TextEdit{NewText: p.line})
+	poll(p.t, "resource completes", func() bool {
 		p.ask()
 		return len(p.items) > 0
 	})
 	p.line, p.open, p.items = "", false, nil
-	return p
 }
 
 // ask asks the server.

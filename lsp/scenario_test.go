@@ -171,7 +171,7 @@ func (v *visit) completesAndSends() {
 	client := all[slices.IndexFunc(all, func(c completionClient) bool { return c.name == v.row.types })]
 	p := &typing{world: v.world, client: client, uri: v.uri, triggers: v.server.peer.completionTriggers(), encoding: v.server.peer.encoding}
 	v.Open(v.uri, "markdown", "")
-	poll(v.t, "resources", func() bool { n := v.serverInfo("fs").Resources; return n != nil && *n > 0 })
+	p.ready()
 	for _, key := range "list the folder of @fs:docs://log/main.go" {
 		p.key(key)
 	}
