@@ -165,10 +165,6 @@ func prepareTools(s *Server, _ context.Context, arg listArg, in invocation) (ser
 
 // isReady reports whether a server's lists are those of now.
 func (s *Server) isReady(name string) bool {
-	for _, info := range s.o.Manager.Servers() {
-		if info.Name == name {
-			return info.Status == mcp.StatusReady
-		}
-	}
-	return false
+	info, _ := s.serverInfo(name)
+	return info.Status == mcp.StatusReady
 }

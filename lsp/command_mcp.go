@@ -49,27 +49,29 @@ func (s *Server) mcpError(ctx context.Context, command, server string, err error
 	case errors.Is(err, mcp.ErrFingerprint):
 		return badf("%s: the configuration of %s changed since it was shown; look at it again with agentls.mcp.servers", command, clip(server, 100))
 	case errors.Is(err, mcp.ErrNotReady):
-		return failed("%s%s", s.o.Secrets.Redact(err.Error()), s.remedy(server))
-	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrUnknownPrompt), errors.Is(err, mcp.ErrPromptArgument):
-		return badf("%s: %s: %s", command, clip(server, 100), s.o.Secrets.Redact(err.Error()))
+		return failed("%s%s", s.tell(err.Error()), s.remedy(server))
+	case errors.Is(err, mcp.ErrUnknownServer), errors.Is(err, mcp.ErrUnknownResource), errors.Is(err, mcp.ErrUnknownPrompt),
+		errors.Is(err, mcp.ErrPromptArgument), errors.Is(err, mcp.ErrBuiltIn):
+		return badf("%s: %s: %s", command, clip(server, 100), s.tell(err.Error()))
 	case errors.Is(err, mcp.ErrUntrustedFolder):
 		s.asks.askFolder(true)
 		return badf("%s: %s comes from a project file and its folder is not trusted; trust the folder first, the question for it is being asked", command, clip(server, 100))
 	}
-	return failed("%s: %s", server, s.o.Secrets.Redact(err.Error()))
+	return failed("%s: %s", clip(server, 100), s.tell(err.Error()))
 }
 
 // remedy says what to do about a server that is not ready, where that is a
 // person's doing.
 func (s *Server) remedy(server string) string {
-	for _, info := range s.o.Manager.Servers() {
-		switch {
-		case info.Name != server:
-		case info.Status == mcp.StatusUntrusted:
-			return "; look at it with agentls.mcp.servers and trust it with agentls.mcp.trust"
-		case info.Status == mcp.StatusDisabled:
-			return "; it is disabled in " + info.Source
-		}
+	switch info, _ := s.serverInfo(server); info.Status {
+	case mcp.StatusUntrusted:
+		return "; look at it with agentls.mcp.servers and trust it with agentls.mcp.trust"
+	case mcp.StatusDisabled:
+		return "; enable it with agentls.mcp.enable, or for good in " + info.Source
+	case mcp.StatusNeedsLogin:
+		return "; agentls.mcp.login says how"
+	case mcp.StatusFailed, mcp.StatusRestarting:
+		return "; agentls.mcp.logs has its last words, agentls.mcp.restart starts it anew"
 	}
 	return ""
 }

@@ -350,15 +350,16 @@ func TestServerThatIsNotReady(t *testing.T) {
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t), options: obj{"mcpServers": servers}, files: map[string]string{".mcp.json": theirs}})
 	w.awaitStatus("gone", mcp.StatusFailed)
 	w.awaitStatus("theirs", mcp.StatusUntrusted)
-	check := func(command, server, says string) {
+	check := func(command string, arg obj, says string) {
 		t.Helper()
-		err := failure(t, w.StartCommand(command, obj{"server": server}, nil), -32803)
+		server := arg["server"].(string)
+		err := failure(t, w.StartCommand(command, arg, nil), -32803)
 		if !strings.Contains(err.Message, says) || strings.Count(err.Message, server) != 1 {
 			t.Errorf("%s %s: %q does not say %q", command, server, err.Message, says)
 		}
 	}
-	check("agentls.mcp.restart", "theirs", "trust it with agentls.mcp.trust")
-	check("agentls.mcp.restart", "off", "it is disabled in editor")
+	check("agentls.mcp.read", obj{"server": "theirs", "uri": "x://y"}, "trust it with agentls.mcp.trust")
+	check("agentls.mcp.restart", obj{"server": "off"}, "enable it with agentls.mcp.enable, or for good in editor")
 	for _, server := range []string{"off", "gone", "theirs"} {
 		for _, list := range []string{"resources", "tools", "prompts"} {
 			if r := commandAs[struct{ Stale bool }](w, "agentls.mcp."+list, server); !r.Stale {

@@ -110,6 +110,14 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.mcp.read", obj{"server": "workspace"}, "uri is missing"},
 		{"agentls.mcp.read", obj{"server": "workspace", "uri": "file://nosuch.txt"}, "not found"},
 		{"agentls.mcp.restart", obj{"server": "nosuch"}, `no server is named "nosuch"`},
+		{"agentls.mcp.enable", "workspace", "the server is part of agentls"},
+		{"agentls.mcp.disable", obj{"server": "workspace"}, "the server is part of agentls"},
+		{"agentls.mcp.disable", nil, "server is missing"},
+		{"agentls.mcp.logs", "workspaec", "did you mean workspace"},
+		{"agentls.mcp.logs", obj{"server": "workspace", "limit": 0}, "limit must be from 1 to"},
+		{"agentls.mcp.login", obj{"server": "workspace", "redirectUrl": "http://x"}, "leave redirectUrl out"},
+		{"agentls.mcp.logout", obj{"server": "workspace", "redirectUrl": "http://x"}, "leave it out"},
+		{"agentls.mcp.logout", "nosuch", `no server is named "nosuch"`},
 		{"agentls.mcp.trust", obj{"server": "workspace"}, "trust is missing"},
 		{"agentls.mcp.trust", obj{"server": "workspace", "trust": "yes"}, "trust must be true or false"},
 		{"agentls.audit", obj{"limit": 0}, "limit must be from 1 to 1000"},
@@ -150,13 +158,13 @@ func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
 		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo",
 		"agentls.session.list", "agentls.session.show", "agentls.session.fork", "agentls.session.clear", "agentls.session.delete", "agentls.mcp.servers", "agentls.mcp.resources",
-		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.trust", "agentls.mcp.usePrompt", "agentls.model", "agentls.setup",
-		"agentls.audit",
+		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.enable", "agentls.mcp.disable", "agentls.mcp.logs", "agentls.mcp.trust",
+		"agentls.mcp.login", "agentls.mcp.logout", "agentls.mcp.usePrompt", "agentls.model", "agentls.setup", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {
 		t.Errorf("to a stock client %v", got)
 	}
-	guarded := []string{"agentls.approve", "agentls.undo", "agentls.mcp.trust", "agentls.model", "agentls.setup"}
+	guarded := []string{"agentls.approve", "agentls.undo", "agentls.mcp.trust", "agentls.mcp.enable", "agentls.model", "agentls.setup"}
 	some := slices.DeleteFunc(slices.Clone(all), func(c string) bool { return slices.Contains(guarded, c) })
 	if got := (&Server{peer: peer{features: features{approvals: true}}}).commandNames(); !slices.Equal(got, some) {
 		t.Errorf("to a client with approvals %v", got)

@@ -199,7 +199,7 @@ func (c *promptCheck) notReady(info mcp.ServerInfo) (severity protocol.Diagnosti
 		code, message = serverUntrusted, "comes from "+where(c.s.tell(info.Source))+" and does not start before you trust it; agentls.mcp.servers shows what it would run"
 		fix("Trust server %s…", "agentls.mcp.restart")
 	case mcp.StatusNeedsLogin:
-		code, message = serverLogin, "needs a login"+why+"; agentls.mcp.login does it"
+		code, message = serverLogin, "needs a login"+why+"; agentls.mcp.login says how to give it"
 		fix("Log in to server %s", "agentls.mcp.login")
 	case mcp.StatusFailed:
 		code, message = serverFailed, "cannot be used"+why+"; agentls.mcp.restart starts it again"

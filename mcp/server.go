@@ -37,8 +37,9 @@ type ServerInfo struct {
 	Command     string   `json:"command,omitempty"` // unexpanded, as hashed
 	Args        []string `json:"args,omitempty"`
 	URL         string   `json:"url,omitempty"`
-	Env         []string `json:"env,omitempty"`   // names
-	Reads       []string `json:"reads,omitempty"` // variables its fields would read
+	Env         []string `json:"env,omitempty"`     // names
+	Headers     []string `json:"headers,omitempty"` // names
+	Reads       []string `json:"reads,omitempty"`   // variables its fields would read
 	// Definition is all of a project's server that trust is asked for. Until it
 	// is given nothing in it is redacted: it holds the project's own words, and
 	// what looks like a secret there may be what would run.
@@ -54,7 +55,7 @@ func describe(c ServerConfig, trusted bool, secrets *Secrets) ServerInfo {
 	shown := d.redacted(secrets)
 	i := ServerInfo{
 		Name: c.Name, Source: c.Source, Fingerprint: c.Fingerprint, Reads: c.Reads, Trusted: trusted,
-		Command: shown.Command, Args: shown.Args, URL: shown.URL, Env: slices.Sorted(maps.Keys(d.Env)),
+		Command: shown.Command, Args: shown.Args, URL: shown.URL, Env: slices.Sorted(maps.Keys(d.Env)), Headers: slices.Sorted(maps.Keys(d.Headers)),
 	}
 	switch {
 	case c.Project && trusted:
