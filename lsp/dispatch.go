@@ -138,6 +138,10 @@ func route(method string) (prep prepare, inline bool) {
 		return prepareCompletion, false
 	case "completionItem/resolve":
 		return prepareResolve, false
+	case "textDocument/documentLink":
+		return onPrompt(serveDocumentLink), false
+	case "documentLink/resolve":
+		return prepareDocumentLinkResolve, false
 	case "textDocument/documentSymbol":
 		return onPrompt(serveDocumentSymbol), false
 	case "textDocument/foldingRange":

@@ -87,6 +87,7 @@ func (s *Server) initializeResult() protocol.InitializeResult {
 			CodeActionProvider: &protocol.CodeActionOptions{
 				CodeActionKinds: []protocol.CodeActionKind{kindQuickFix, kindRefactor, kindRewrite}, ResolveProvider: &yes,
 			},
+			DocumentLinkProvider:   &protocol.DocumentLinkOptions{ResolveProvider: &yes},
 			DocumentSymbolProvider: &protocol.DocumentSymbolOptions{Label: &label},
 			FoldingRangeProvider:   protocol.Boolean(true),
 			HoverProvider:          protocol.Boolean(true),

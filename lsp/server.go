@@ -63,6 +63,7 @@ type Server struct {
 	settings    *settings
 	diagnostics *diagnosticsFetcher
 	answers     *answers
+	copying     sync.Mutex // held while a copy of a resource is written
 	previews    *previews
 	prompts     *promptWatch
 	buffers     *bufferSessions
