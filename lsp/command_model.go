@@ -133,12 +133,12 @@ type modelList struct {
 func newModels(s *Server) *models { return &models{s: s, of: map[string]*modelList{}} }
 
 // known gives what is known of a provider's models, and has it asked where that
-// is not new. Never blocks.
-func (m *models) known(p config.Provider) []string {
+// is not new; asked says that it has not answered. Never blocks.
+func (m *models) known(p config.Provider) (names []string, asked bool) {
 	l := m.ask(p)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return l.names
+	return l.names, l.at.IsZero()
 }
 
 // list waits for what a provider says until ctx ends.

@@ -12,8 +12,8 @@ import (
 // maxItems bounds a completion list (CONTRACT §6).
 const maxItems = 100
 
-// prepareCompletion completes mentions in prompt buffers, from the cache; in
-// anything else, and outside a mention, the answer is null.
+// prepareCompletion completes mentions and `/` lines in prompt buffers, from the
+// cache; in anything else, and outside of both, the answer is null.
 func prepareCompletion(s *Server, _ context.Context, params []byte) (func(context.Context) (any, error), error) {
 	p, err := decodePosition(params)
 	if err != nil {
@@ -25,13 +25,16 @@ func prepareCompletion(s *Server, _ context.Context, params []byte) (func(contex
 	}
 	return func(ctx context.Context) (any, error) {
 		cursor := s.docs.offset(doc.text, p.Position.position())
+		if list, ok := s.completeSlash(ctx, doc.text, cursor); ok {
+			return list, nil
+		}
 		at, ok := mentionAt(doc.text, cursor)
 		if !ok {
 			return nil, nil
 		}
 		typed := doc.text[at:cursor]
 		candidates, incomplete := s.o.Manager.Complete(ctx, typed[1:], maxItems)
-		return s.mentionEdit(doc.text, at, cursor).list(candidates, incomplete), nil
+		return s.mentionEdit(doc.text, at, cursor).mentions(candidates, incomplete), nil
 	}, nil
 }
 
@@ -83,11 +86,16 @@ func (p peer) filtersByText() bool {
 // completionTriggers are the characters at which clients ask. With @ alone
 // popups close at the colon in Neovim, and at times in VS Code. Those of Neovim
 // and Helix close at each character that is in no word, and URIs are full of
-// dots and hyphens.
+// dots and hyphens. Arguments of `/` lines follow a space or an =, which only
+// clients are told of that do not wait for an answer while a person types.
 func (p peer) completionTriggers() []string {
 	all := []string{"@", ":", "/"}
-	if strings.EqualFold(p.name, "neovim") || strings.EqualFold(p.name, "helix") {
+	words := strings.EqualFold(p.name, "neovim") || strings.EqualFold(p.name, "helix")
+	if words {
 		all = append(all, ".", "-")
+	}
+	if words || strings.Contains(strings.ToLower(p.name), "code") { // VS Code and what is made of it
+		all = append(all, " ", "=")
 	}
 	return all
 }

@@ -68,7 +68,7 @@ func TestItemsByEditor(t *testing.T) {
 	check := func(client, version, text string, c mcp.Candidate, wantText, wantFilter string) {
 		t.Helper()
 		s := &Server{docs: newDocuments(nil), peer: peer{name: client, version: version}}
-		list := s.mentionEdit(text, strings.IndexByte(text, '@'), len(text)).list([]mcp.Candidate{{Insert: "no\nline"}, c, {Insert: "no\nline"}}, true)
+		list := s.mentionEdit(text, strings.IndexByte(text, '@'), len(text)).mentions([]mcp.Candidate{{Insert: "no\nline"}, c, {Insert: "no\nline"}}, true)
 		var all struct {
 			IsIncomplete bool
 			Items        []struct {

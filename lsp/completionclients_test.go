@@ -177,7 +177,10 @@ func newTyping(t *testing.T, client completionClient) *typing {
 		"docs://log/main.go", "docs://dir/other-page.md", "file:///my docs/read me.md", "docs://日本/メモ.md", "docs://x/17\tBilling guide",
 		`docs://p/a$b\c}.md`, "docs://one/same.md", "docs://two/same.md", "docs://" + strings.Repeat("long/", 40) + "end.md", `file:///q"uo>te.md`,
 	}
-	u := setup{llm: agenttest.NewLLM(t), servers: map[string]mcptest.Options{"fs": {Scheme: "docs", Listed: listed}}}
+	u := setup{llm: agenttest.NewLLM(t), servers: map[string]mcptest.Options{"fs": {
+		Scheme: "docs", Listed: listed, Prompts: []json.RawMessage{json.RawMessage(`{"name":"two words","arguments":[{"name":"branch"}]}`)},
+		Values: map[string][]string{"focus": {"security", "speed"}, "branch": {"main", "my branch"}},
+	}}}
 	u.init.Extra = obj{}
 	var recorded struct {
 		Params struct {
@@ -204,6 +207,7 @@ func newTyping(t *testing.T, client completionClient) *typing {
 	p := &typing{world: w, client: client, uri: lsptest.FileURI(w.root + "/chat.agentls.md"), triggers: w.server.peer.completionTriggers(), encoding: w.server.peer.encoding}
 	w.Open(p.uri, "markdown", "")
 	p.ready()
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 2 })
 	return p
 }
 
@@ -288,6 +292,7 @@ func TestCompletionThroughEachClientsFilter(t *testing.T) {
 }
 
 type completionCase struct {
+	before      string // stands there already
 	typed, want string
 	bare        string // what will do too where quotes would not be found
 	searches    bool   // want does not begin with typed
@@ -313,6 +318,16 @@ func completionCases() []completionCase {
 		{typed: "@billing", want: "@fs:docs://x/17", searches: true},
 		{typed: "@fs:guide", want: "@fs:docs://x/17", searches: true},
 		{typed: "@FS:docs://one/sa", want: "@fs:docs://one/same.md", searches: true},
+		{typed: "/mcp", want: "/mcp"},
+		{typed: "/fs:review", want: "/fs:review"},
+		{typed: `/fs:"two wo`, want: `/fs:"two words"`},
+		{before: "/mcp", typed: " resources", want: "/mcp resources"},
+		{before: "/mcp restart", typed: " fs", want: "/mcp restart fs"},
+		{before: "/fs:review", typed: " focus", want: "/fs:review focus="},
+		{before: "/fs:review focus", typed: "=speed", want: "/fs:review focus=speed"},
+		{before: `/fs:"two words"`, typed: " main", want: `/fs:"two words" main`},
+		{before: `/fs:"two words" branch`, typed: `="my b`, want: `/fs:"two words" branch="my branch"`},
+		{before: `/fs:"two words"`, typed: ` "my b`, want: `/fs:"two words" "my branch"`},
 	}
 }
 
@@ -320,11 +335,11 @@ func completionCases() []completionCase {
 // its popup at a key has none until a reason comes to ask again.
 func (p *typing) types(c completionCase) {
 	p.t.Helper()
-	p.line, p.open, p.items = "", false, nil
+	p.line, p.open, p.items = c.before, false, nil
 	closed := false
 	for _, key := range c.typed {
 		asked := p.key(key)
-		if !strings.Contains(p.line, "@") {
+		if !strings.Contains(p.line, "@") && !strings.HasPrefix(p.line, "/") {
 			continue
 		}
 		closes := p.client.closes != nil && p.client.closes(key) && !strings.ContainsRune(strings.Join(p.triggers, ""), key)

@@ -11,30 +11,74 @@ import (
 	"agentls/mcp"
 )
 
-// mentionEdit is how candidates take the place of what is typed.
-type mentionEdit struct {
-	kept   string // what stays of the typed text, from '@' on
+// itemEdit is how candidates take the place of what is typed.
+type itemEdit struct {
+	kept   string // what stays of the typed text, from where the candidates begin
 	typed  string // what the edit replaces, and clients filter by
-	whole  bool   // the edit covers the whole mention
-	quoted bool   // the typed URI begins with a quote
+	whole  bool   // the edit covers all from there
+	quoted bool   // what is typed has a quote
 	bare   bool   // the client filters by the new text, or keeps what stands before the edit
 	labels bool   // the client shows labelDetails
 	spans  []byte // the encoded range
 }
 
-// mentionEdit replaces the mention from '@' on. Clients that filter by a word
-// at point of their own get only the part of it that they take for one.
-func (s *Server) mentionEdit(text string, at, cursor int) mentionEdit {
+// itemEdit replaces what is typed from at on. Clients that filter by a word at
+// point of their own get only the part of it that they take for one.
+func (s *Server) itemEdit(text string, at, cursor int, quoted bool) itemEdit {
 	start := at
 	if word := s.peer.wordAtPoint(); word != nil {
-		start = cursor - word(text[at+1:cursor])
+		start = cursor - word(text[at:cursor])
 	}
-	_, uri, _ := strings.Cut(text[at:cursor], ":")
 	spans, _ := json.Marshal(protocol.Range{Start: s.docs.position(text, start), End: s.docs.position(text, cursor)}) // numbers: cannot fail
-	return mentionEdit{
+	return itemEdit{
 		kept: text[at:start], typed: text[start:cursor], whole: start == at, bare: start != at || s.peer.filtersByText(), labels: s.peer.labelDetails(), spans: spans,
-		quoted: strings.HasPrefix(uri, "<") || strings.HasPrefix(uri, `"`),
+		quoted: quoted,
 	}
+}
+
+// mentionEdit is itemEdit for the mention that begins at an '@'.
+func (s *Server) mentionEdit(text string, at, cursor int) itemEdit {
+	_, uri, _ := strings.Cut(text[at:cursor], ":")
+	return s.itemEdit(text, at, cursor, strings.HasPrefix(uri, "<") || strings.HasPrefix(uri, `"`))
+}
+
+// suggestion is what can be put in the place of what is typed.
+type suggestion struct {
+	label    string // for a person; foreign text
+	kind     protocol.CompletionItemKind
+	from     string // whose it is, and of what type
+	about    string // more of it; foreign text
+	insert   string
+	unquoted string // insert without its quotes, where it has some
+	loose    bool   // that is read back as well
+	resource *mcp.Resource
+	server   string // of the resource
+}
+
+// ofMention is the suggestion of a mention's candidate.
+func ofMention(c mcp.Candidate) suggestion {
+	g := suggestion{label: c.Label, kind: protocol.CompletionItemKindModule, from: c.Mention, insert: c.Insert, unquoted: unquote(c.Insert), server: c.Server}
+	mime := ""
+	switch {
+	case c.Resource != nil:
+		g.kind, mime, g.about, g.resource = protocol.CompletionItemKindFile, c.Resource.MIMEType, c.Resource.Description, c.Resource
+		g.loose = true // it is listed
+	case c.Template != nil:
+		g.kind, mime, g.about = protocol.CompletionItemKindInterface, c.Template.MIMEType, c.Template.Description
+	}
+	if mime = clean(mime); mime != "" {
+		g.from += separator + mime
+	}
+	return g
+}
+
+// mentions is list for the candidates of a mention.
+func (e itemEdit) mentions(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
+	list := make([]suggestion, len(candidates))
+	for i, c := range candidates {
+		list[i] = ofMention(c)
+	}
+	return e.list(list, incomplete)
 }
 
 // list encodes a CompletionList. It is written by hand: protocol's types take
@@ -42,21 +86,21 @@ func (s *Server) mentionEdit(text string, at, cursor int) mentionEdit {
 // It is incomplete whenever it holds something: what fits the next key, by a
 // title or in another order, is ours to say, and clients that filter on by
 // themselves would lose it.
-func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
-	dst := make([]byte, 0, 64+512*len(candidates))
+func (e itemEdit) list(suggestions []suggestion, incomplete bool) json.RawMessage {
+	dst := make([]byte, 0, 64+512*len(suggestions))
 	dst = append(dst, `{"items":[`...)
-	labels := make(map[string]bool, len(candidates))
+	labels := make(map[string]bool, len(suggestions))
 	n := 0
-	for _, c := range candidates {
-		item, ok := e.item(c)
+	for _, g := range suggestions {
+		item, ok := e.item(g)
 		if !ok {
 			continue
 		}
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		if item.label = clean(c.Label); labels[item.label] {
-			item.label += separator + clean(c.Insert) // some clients find an item by its label
+		if item.label = clean(g.label); labels[item.label] {
+			item.label += separator + clean(g.insert) // some clients find an item by its label
 		}
 		labels[item.label] = true
 		dst = e.encode(dst, item, n)
@@ -66,55 +110,53 @@ func (e mentionEdit) list(candidates []mcp.Candidate, incomplete bool) json.RawM
 	return append(strconv.AppendBool(dst, incomplete || n > 0), '}')
 }
 
-// mentionItem is one candidate as an item.
-type mentionItem struct {
-	mcp.Candidate
-	label  string
+// listItem is a suggestion as an item.
+type listItem struct {
+	suggestion
 	text   string // to be inserted
 	filter string // what the client filters by
 }
 
-// item makes an item. Candidates that would not continue what is typed are no
+// item makes an item. Suggestions that would not continue what is typed are no
 // use to a client that keeps that.
-func (e mentionEdit) item(c mcp.Candidate) (item mentionItem, ok bool) {
-	insert := c.Insert
+func (e itemEdit) item(g suggestion) (item listItem, ok bool) {
+	insert := g.insert
 	if !isPlainJSON(insert) && strings.ContainsFunc(insert, unicode.IsControl) {
 		return item, false
 	}
-	if bare := unquote(insert); e.bare && c.Resource != nil && !strings.HasPrefix(insert, e.kept+e.typed) && strings.HasPrefix(bare, e.kept+e.typed) {
-		insert = bare // it is listed: it is read back also without quotes
+	if e.bare && g.loose && !strings.HasPrefix(insert, e.kept+e.typed) && strings.HasPrefix(g.unquoted, e.kept+e.typed) {
+		insert = g.unquoted
 	}
 	text, ok := strings.CutPrefix(insert, e.kept)
 	if e.whole {
 		text, ok = insert, true
 	}
-	item = mentionItem{Candidate: c, text: text, filter: text}
-	if !e.quoted && !strings.HasPrefix(text, e.typed) {
+	item = listItem{suggestion: g, text: text, filter: text}
+	if !e.quoted && g.unquoted != "" && !strings.HasPrefix(text, e.typed) {
 		// Clients match from the left: a quote that was not typed must not count.
-		item.filter = unquote(text)
+		item.filter = strings.TrimPrefix(g.unquoted, e.kept)
 	}
 	return item, ok
 }
 
 // encode appends the nth item.
-func (e mentionEdit) encode(dst []byte, item mentionItem, n int) []byte {
-	kind, mime, about := protocol.CompletionItemKindModule, "", ""
-	switch {
-	case item.Resource != nil:
-		kind, mime, about = protocol.CompletionItemKindFile, item.Resource.MIMEType, item.Resource.Description
-	case item.Template != nil:
-		kind, mime, about = protocol.CompletionItemKindInterface, item.Template.MIMEType, item.Template.Description
-	}
-	mime, about = clean(mime), clean(about)
+func (e itemEdit) encode(dst []byte, item listItem, n int) []byte {
+	about := clean(item.about)
 	dst = appendString(append(dst, `{"label":`...), item.label)
-	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(kind), 10)
+	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(item.kind), 10)
 	if e.labels {
-		dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), item.Mention, dot(mime), mime), '}')
+		if item.from != "" {
+			dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), item.from), '}')
+		}
 		if about != "" {
 			dst = appendString(append(dst, `,"detail":`...), about)
 		}
-	} else {
-		dst = appendString(append(dst, `,"detail":`...), item.Mention, dot(mime), mime, dot(about), about)
+	} else if detail := item.from + about; detail != "" {
+		between := ""
+		if item.from != "" {
+			between = dot(about)
+		}
+		dst = appendString(append(dst, `,"detail":`...), item.from, between, about)
 	}
 	rank := strconv.Itoa(n) // keeps the server's order; of less than a hundred no memory is taken
 	dst = appendString(append(dst, `,"sortText":`...), "0000"[len(rank):], rank)
@@ -127,9 +169,9 @@ func (e mentionEdit) encode(dst []byte, item mentionItem, n int) []byte {
 	// Neovim 0.10 takes what does not say that it is plain for a snippet.
 	dst = append(append(dst, `,"insertTextFormat":1,"textEdit":{"range":`...), e.spans...)
 	dst = append(appendString(append(dst, `,"newText":`...), item.text), '}')
-	if item.Resource != nil {
-		dst = appendString(append(dst, `,"data":{"server":`...), item.Server)
-		dst = append(appendString(append(dst, `,"uri":`...), item.Resource.URI), '}')
+	if item.resource != nil {
+		dst = appendString(append(dst, `,"data":{"server":`...), item.server)
+		dst = append(appendString(append(dst, `,"uri":`...), item.resource.URI), '}')
 	}
 	return append(dst, '}')
 }

@@ -19,8 +19,10 @@ func slashModel(s *Server, q *slashRequest) (local, error) {
 		model = q.Args[1].Value
 	}
 	cfg := s.cfg.Load()
-	if _, known := cfg.Use(provider, ""); !known && model == "" && slices.Contains(s.models.known(cfg.Provider), provider) {
-		provider, model = "", provider
+	if _, known := cfg.Use(provider, ""); !known && model == "" {
+		if names, _ := s.models.known(cfg.Provider); slices.Contains(names, provider) {
+			provider, model = "", provider
+		}
 	}
 	if err := s.settings.choose(q.command, provider, model); err != nil {
 		return nil, err
