@@ -88,6 +88,9 @@ func (s *session) completeArgument(q argumentQuery, round uint64) *completion {
 	case !c.caps.completions || s.values.refused(q):
 		return answeredAs(&completion{none: true})
 	}
+	if known == nil {
+		known = s.values.narrowed(q)
+	}
 	return c.completions.begin(c, s.values, q, known, round)
 }
 

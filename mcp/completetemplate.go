@@ -8,8 +8,10 @@ import (
 )
 
 const (
-	// valuesWait is how long a completion waits for a template's values.
-	valuesWait = 200 * time.Millisecond
+	// valuesWait is how long a completion waits for a template's values,
+	// valuesGlance where it has listed URIs to offer anyway.
+	valuesWait   = 200 * time.Millisecond
+	valuesGlance = 20 * time.Millisecond
 	// maxAsked is how many templates are asked about at a time.
 	maxAsked = 4
 )
@@ -65,7 +67,11 @@ func (m *Manager) askValues(ctx context.Context, c *completer) {
 		return
 	}
 	c.all = false // other text has other values
-	ctx, cancel := context.WithTimeoutCause(ctx, valuesWait, errValuesLate)
+	wait := valuesWait
+	if c.servers[0].index.known.goesOn(c.query) {
+		wait = valuesGlance
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errValuesLate)
 	defer cancel()
 	for i, a := range asked {
 		into[i].values, _, _ = a.wait(ctx) // none: the template is offered itself

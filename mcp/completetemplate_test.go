@@ -82,13 +82,15 @@ func TestCompleteWaitsForNothingElse(t *testing.T) {
 		fakeConfig(t, "dumb", mcptest.Options{Scheme: "docs", Without: []string{"completions"}, Log: string(log)}),
 	})
 	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 && len(h.uris("dumb")) == 3 })
-	start := time.Now()
-	items, incomplete := h.Complete(t.Context(), "fake:docs://d", 100)
-	if took := time.Since(start); took < valuesWait/2 || took > 10*time.Second {
-		t.Errorf("it took %v", took)
-	}
-	if got := inserts(items); !incomplete || !slices.Contains(got, "fake:docs://d") || !slices.Contains(got, "fake:docs://doc0.md") {
-		t.Errorf("%q %v", got, incomplete)
+	for prefix, least := range map[string]time.Duration{"fake:docs://d": valuesGlance, "fake:docs://n": valuesWait} {
+		start := time.Now()
+		items, incomplete := h.Complete(t.Context(), prefix, 100)
+		if took := time.Since(start); took < least || took > 10*time.Second {
+			t.Errorf("%s took %v", prefix, took)
+		}
+		if got := inserts(items); !incomplete || !slices.Contains(got, prefix) {
+			t.Errorf("%s: %q %v", prefix, got, incomplete)
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -101,9 +103,38 @@ func TestCompleteWaitsForNothingElse(t *testing.T) {
 	if items, incomplete := h.Complete(t.Context(), "dumb:docs://d", 100); incomplete || !slices.Contains(inserts(items), "dumb:docs://d") {
 		t.Errorf("%q %v", inserts(items), incomplete)
 	}
-	if got := asked(t, log); len(got) != 1 {
+	log.AwaitMethod(t, 2, "completion/complete")
+	if got := asked(t, log); len(got) != 2 {
 		t.Errorf("asked: %q", got)
 	}
+}
+
+// What was answered for the beginning of a value stands in until the server has
+// answered for more of it.
+func TestCompleteTemplateVariableOfASlowServer(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Templates: []string{"page://{p}"}, Values: map[string][]string{"p": {"abc", "abd", "x"}}}})
+	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	check := func(prefix string, want ...string) {
+		t.Helper()
+		items, incomplete := h.Complete(t.Context(), "fake:page://"+prefix, 100)
+		if got := inserts(items); !slices.Equal(got, want) || !incomplete {
+			t.Errorf("%s: %q %v", prefix, got, incomplete)
+		}
+	}
+	eventually(t, "values", func() bool { items, _ := h.Complete(t.Context(), "fake:page://a", 100); return len(items) == 2 })
+	s, err := h.find("fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.conn.completions.mu.Lock() // nothing is asked from here on
+	stopped := &completion{done: make(chan struct{}), round: 1 << 60}
+	s.conn.completions.current, s.conn.completions.round = stopped, 1<<60
+	s.conn.completions.mu.Unlock()
+	check("ab", "fake:page://abc", "fake:page://abd")
+	check("abd", "fake:page://abd")
+	check("abx", "fake:page://abx") // the template itself
+	check("", "fake:page://")
 }
 
 // While one completion waits for its values, others are answered.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"container/list"
 	"context"
+	"strings"
 	"sync"
 	"time"
 )
@@ -10,6 +11,7 @@ import (
 const (
 	maxCompletions     = 512     // answers kept per server
 	maxCompletionBytes = 1 << 20 // of their texts
+	maxNarrowed        = 32      // bytes of a value that are looked for without
 	maxRefusals        = 1024    // arguments kept that a server knows no values of
 	// completionAge is how long an answer counts as fresh: no notification says
 	// that values changed.
@@ -164,6 +166,36 @@ func (k *completionCache) get(q argumentQuery, now time.Time) (a *completion, fr
 	k.order.MoveToFront(e)
 	have := e.Value.(*cachedCompletion)
 	return have.completion, now.Sub(have.at) < completionAge
+}
+
+// narrowed returns what is left for a query of the answer to the longest
+// beginning of its value; nil: nothing. It is what there is until the server
+// has answered: some find more than what begins with the value.
+func (k *completionCache) narrowed(q argumentQuery) *completion {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.order.Len() == 0 {
+		return nil
+	}
+	shorter := q
+	for n := len(q.value) - 1; n >= max(0, len(q.value)-maxNarrowed); n-- {
+		shorter.value = q.value[:n]
+		e := k.byKey[shorter.key()]
+		if e == nil {
+			continue
+		}
+		var left []string
+		for _, v := range e.Value.(*cachedCompletion).values {
+			if strings.HasPrefix(v, q.value) {
+				left = append(left, v)
+			}
+		}
+		if left == nil {
+			return nil
+		}
+		return answeredAs(&completion{values: left, more: true})
+	}
+	return nil
 }
 
 // refused reports whether the server said that it knows no values.

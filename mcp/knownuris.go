@@ -51,6 +51,12 @@ func (k *knownURIs) expands(uri string) bool {
 	})
 }
 
+// goesOn reports whether a listed URI begins with a text.
+func (k *knownURIs) goesOn(text string) bool {
+	i := sort.Search(len(k.order), func(i int) bool { return k.uri(int32(i)) >= text })
+	return i < len(k.order) && strings.HasPrefix(k.uri(int32(i)), text)
+}
+
 // find returns the place of a URI in the resources.
 func (k *knownURIs) find(uri string) (place int32, ok bool) {
 	if k == nil {
