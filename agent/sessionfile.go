@@ -37,7 +37,7 @@ func refusedSession(err error) error {
 			Message: "The session is in use: " + held.Error() + ". Wait until that run has ended or cancel it there, or go on in another session.",
 		}
 	}
-	return &ProviderError{Kind: KindInternal, Err: err, Message: "The session cannot be loaded: " + err.Error()}
+	return &ProviderError{Kind: KindInternal, Err: err, Message: "The session cannot be loaded: " + err.Error() + ". It is kept as it is; go on in another session."}
 }
 
 // begin makes the session ready for a run: it is this process' alone, and the

@@ -73,15 +73,15 @@ func (s *Server) attach(command string, arg *documentArg) (*attachment, error) {
 		return a, nil
 	}
 	if !strings.HasPrefix(strings.ToLower(*arg.URI), "file:") {
-		return nil, badf("%s: document.uri %q is not open in the editor", command, clip(*arg.URI, 200))
+		return nil, badf("%s: document.uri %q is not open in the editor; open it, or leave document out", command, clip(*arg.URI, 200))
 	}
 	_, path := canonical(*arg.URI)
 	if path == "" {
-		return nil, badf("%s: document.uri %q names no file on this machine", command, clip(*arg.URI, 200))
+		return nil, badf("%s: document.uri %q names no file on this machine; give the URI of an open document or of a file here", command, clip(*arg.URI, 200))
 	}
 	folder, name, ok := s.inFolder(path)
 	if !ok {
-		return nil, badf("%s: document.uri %q is neither open in the editor nor inside a workspace folder", command, clip(*arg.URI, 200))
+		return nil, badf("%s: document.uri %q is neither open in the editor nor inside a workspace folder; open it first", command, clip(*arg.URI, 200))
 	}
 	a.folder, a.file, a.Path = folder, name, s.shownIn(folder, name)
 	first, last := 0, 0
@@ -111,10 +111,10 @@ func (a *attachment) load() error {
 		if pe, ok := errors.AsType[*fs.PathError](err); ok {
 			err = pe.Err
 		}
-		return badf("document %s cannot be read: %v", clip(a.file, 200), err)
+		return badf("document %s cannot be read: %v; open it in the editor, or leave document out", clip(a.file, 200), err)
 	}
 	if !utf8.ValidString(text) {
-		return badf("document %s is no text in UTF-8", clip(a.file, 200))
+		return badf("document %s is no text in UTF-8; leave document out", clip(a.file, 200))
 	}
 	a.file = ""
 	a.take(text)

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"path/filepath"
 
 	"agentls/agent"
 )
@@ -21,7 +22,7 @@ func prepareAudit(s *Server, _ context.Context, arg auditArg, in invocation) (se
 	return func(context.Context) (any, error) {
 		lines, err := s.o.Audit.Read(f)
 		if err != nil {
-			return nil, failed("the audit log cannot be read: %v", err)
+			return nil, failed("the audit log cannot be read: %v; look whether its files are yours, in %s", err, filepath.Join(s.o.StateDir, "audit"))
 		}
 		return lines, nil
 	}, nil

@@ -41,7 +41,7 @@ func (a listArg) page(s *Server, command string) (page, error) {
 		raw, err := base64.RawURLEncoding.DecodeString(*a.Cursor)
 		p.start, _ = strconv.Atoi(string(raw))
 		if err != nil || p.start <= 0 {
-			return page{}, badf("%s: cursor %q is not one that a list gave", command, clip(*a.Cursor, 60))
+			return page{}, badf("%s: cursor %q is not one that a list gave; leave it out to begin anew", command, clip(*a.Cursor, 60))
 		}
 	}
 	return p, nil

@@ -50,7 +50,7 @@ func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveF
 		text := "## You\n\n" + document.quote() + "\n"
 		file, err := createPrompt(filepath.Join(s.o.StateDir, "prompts"), time.Now(), text)
 		if err != nil {
-			return nil, failed("the prompt buffer cannot be made: %v", err)
+			return nil, failed("the prompt buffer cannot be made: %v; open any file whose name ends in %s instead", err, promptExtension)
 		}
 		at := s.docs.position(text, len(text)-1)
 		if err := s.showDocument(ctx, file, true, &at); err != nil {

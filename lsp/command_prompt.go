@@ -89,7 +89,7 @@ func (p *promptRequest) unknown(list []mcp.Prompt) error {
 		names[i] = clean(one.Name)
 	}
 	if len(list) == 0 {
-		return badf("%s: the MCP server %s offers no prompts", p.command, p.server.Mention)
+		return badf("%s: the MCP server %s offers no prompts; see in /mcp list what its server does", p.command, p.server.Mention)
 	}
 	if p.name == "" {
 		return badf("%s: /%s: needs the name of a prompt%s", p.command, p.server.Mention, suggest("", names))

@@ -116,11 +116,11 @@ func (s *Server) admit(method string) (prep prepare, inline bool, err error) {
 	prep, inline = s.route(method)
 	switch {
 	case s.stage == fresh && method != "initialize":
-		return nil, false, &refusal{jsonrpc2.ServerNotInitialized, method + " before initialize"}
+		return nil, false, &refusal{jsonrpc2.ServerNotInitialized, method + " before initialize; send initialize first"}
 	case s.stage == shutDown:
 		return nil, false, &refusal{jsonrpc2.InvalidRequest, method + " after shutdown"}
 	case s.stage == running && method == "initialize":
-		return nil, false, &refusal{jsonrpc2.InvalidRequest, "initialize was answered already"}
+		return nil, false, &refusal{jsonrpc2.InvalidRequest, "initialize was answered already; start another process for another editor"}
 	case prep == nil:
 		return nil, false, &refusal{jsonrpc2.MethodNotFound, "method not found: " + method}
 	}

@@ -150,7 +150,7 @@ func prepareDocumentLinkResolve(s *Server, _ context.Context, params []byte) (se
 	return func(ctx context.Context) (any, error) {
 		info, ok := s.serverInfo(data.Server)
 		if !ok {
-			return nil, failed("no MCP server is named %s any more", clip(data.Server, 100))
+			return nil, failed("no MCP server is named %s any more; look in /mcp list for those that are", clip(data.Server, 100))
 		}
 		target := s.localTarget(info, data.URI)
 		if target == "" {

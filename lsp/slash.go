@@ -73,7 +73,7 @@ func (s *Server) slashRun(q *slashRequest, id string) (*run, error) {
 	}
 	for _, a := range q.Args {
 		if a.Open {
-			return nil, q.badf("has a quote that is not closed")
+			return nil, q.badf("has a quote that is not closed; close it, or leave it out")
 		}
 		if a.Name != "" {
 			return nil, q.badf("takes %s, and nothing by name: put %s into quotes", usageOr(c.Usage), clip(q.typed[min(a.Start, len(q.typed)):min(a.End, len(q.typed))], 60))

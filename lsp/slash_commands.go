@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -81,7 +82,7 @@ func slashAudit(s *Server, q *slashRequest) (local, error) {
 	return func(context.Context) (string, error) {
 		lines, err := s.o.Audit.Read(agent.AuditFilter{Limit: n})
 		if err != nil {
-			return "", failed("the audit log cannot be read: %s", s.tell(err.Error()))
+			return "", failed("the audit log cannot be read: %s; look whether its files are yours, in %s", s.tell(err.Error()), filepath.Join(s.o.StateDir, "audit"))
 		}
 		if len(lines) == 0 {
 			return "No tool was called yet.", nil

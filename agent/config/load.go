@@ -188,7 +188,7 @@ func (l *loader) whole(root node) {
 		case "limits":
 			l.limits(m.node)
 		default:
-			m.wrongKey("unknown key")
+			m.unknown("")
 		}
 	}
 }
@@ -227,7 +227,7 @@ func (l *loader) approval(n node) {
 				a.Timeout = duration(s)
 			}
 		default:
-			m.wrongKey("unknown key")
+			m.unknown("approval")
 		}
 	}
 }
@@ -279,7 +279,7 @@ func (l *loader) limits(n node) {
 	for _, m := range n.members() {
 		to, known := fields[m.key]
 		if !known {
-			m.wrongKey("unknown key")
+			m.unknown("limits")
 			continue
 		}
 		v, ok := m.count(1)
@@ -323,7 +323,7 @@ func (l *loader) decodeProvider(p member) Provider {
 				out.IdleTimeout = duration(s)
 			}
 		default:
-			m.wrongKey("unknown key")
+			m.unknown("providers.NAME")
 		}
 	}
 	if out.Err = x.err; x.err != "" {

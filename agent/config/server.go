@@ -93,7 +93,7 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 	}
 	for _, f := range m.members() {
 		if !serverField(f, &c, &r) && !d.foreign {
-			f.wrongKey("unknown key")
+			f.unknown("mcpServers.NAME")
 		}
 	}
 	switch {

@@ -144,9 +144,9 @@ func (b *body) end(err error) {
 	case b.eof:
 		b.err = b.fail.early()
 	case errors.Is(err, errEventSize):
-		b.err = b.fail.provider("%s sent an event over %d MiB for model %q: it was cut off", b.fail.host, b.limits.event>>20, b.fail.model)
+		b.err = b.fail.provider("%s sent an event over %d MiB for model %q: it was cut off; choose another model if it goes on so", b.fail.host, b.limits.event>>20, b.fail.model)
 	case errors.Is(err, errStreamSize):
-		b.err = b.fail.provider("%s sent more than %d MiB for one answer of model %q: it was cut off", b.fail.host, b.limits.stream>>20, b.fail.model)
+		b.err = b.fail.provider("%s sent more than %d MiB for one answer of model %q: it was cut off; ask for less at once", b.fail.host, b.limits.stream>>20, b.fail.model)
 	case idle:
 		b.err = b.fail.idle()
 	default:

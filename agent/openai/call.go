@@ -98,7 +98,7 @@ func (c *call) send(ctx context.Context, header http.Header, plain []byte) (*htt
 	req, err := http.NewRequestWithContext(tctx, http.MethodPost, l.endpoint("/chat/completions"), bytes.NewReader(sent))
 	if err != nil {
 		cancel(nil)
-		return nil, 0, nil, l.failures.config("the provider's baseURL %s cannot be used (%v)", l.failures.base, err)
+		return nil, 0, nil, l.failures.config("the provider's baseURL %s cannot be used (%v): give something like http://127.0.0.1:11434/v1", l.failures.base, err)
 	}
 	req.Header = header.Clone()
 	l.header(req.Header)

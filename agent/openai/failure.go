@@ -97,7 +97,7 @@ func (f failures) wrap(err error) error {
 	if pe, ok := errors.AsType[*agent.ProviderError](err); ok {
 		return pe
 	}
-	return f.make(agent.KindProvider, false, err, "the answer of %s%s could not be read: %v", f.host, f.asked, err)
+	return f.make(agent.KindProvider, false, err, "the answer of %s%s could not be read: %v: try again", f.host, f.asked, err)
 }
 
 // quote is what a provider said, in brackets, or nothing.

@@ -129,7 +129,7 @@ func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(
 			return nil, &pe
 		}
 		if !a.add(chunk, on) {
-			return nil, l.failures.provider("%s sent an answer of model %q over %d MiB: it was cut off", l.url.Host, l.o.Model, a.limit>>20)
+			return nil, l.failures.provider("%s sent an answer of model %q over %d MiB: it was cut off; ask for less at once", l.url.Host, l.o.Model, a.limit>>20)
 		}
 	}
 }

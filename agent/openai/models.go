@@ -25,7 +25,7 @@ func (l *LLM) Models(ctx context.Context) ([]string, error) {
 	defer cancel(nil)
 	req, err := http.NewRequestWithContext(tctx, http.MethodGet, l.endpoint("/models"), nil)
 	if err != nil {
-		return nil, l.failures.config("the provider's baseURL %s cannot be used (%v)", l.failures.base, err)
+		return nil, l.failures.config("the provider's baseURL %s cannot be used (%v): give something like http://127.0.0.1:11434/v1", l.failures.base, err)
 	}
 	req.Header.Set("Accept", "application/json")
 	l.header(req.Header)

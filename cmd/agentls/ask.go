@@ -42,13 +42,13 @@ limit, 130 when it was cancelled.`,
 				return fmt.Errorf("the mode %q is not in this version; use react", mode)
 			}
 			if cmd.Flags().Changed("session") && !agent.ValidID(session) {
-				return errors.New("a session is 1 to 128 printable characters")
+				return errors.New("the session must be 1 to 128 printable characters")
 			}
 			prompt := strings.Join(args, " ")
 			if prompt == "-" {
 				text, err := io.ReadAll(p.stdin)
 				if err != nil {
-					return fmt.Errorf("reading the prompt: %w", err)
+					return fmt.Errorf("the prompt cannot be read (%w): give it as arguments", err)
 				}
 				prompt = string(text)
 			}
@@ -174,7 +174,7 @@ func (p *parts) tell(w io.Writer, problems []config.Problem) {
 func workingFolder() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", fmt.Errorf("the working folder: %w", err)
+		return "", fmt.Errorf("the working folder is gone (%w): change into another one", err)
 	}
 	return filepath.Clean(dir), nil
 }

@@ -36,7 +36,7 @@ Secrets are taken out when a line is written, not when it is shown.`,
 			audit := agent.NewAudit(filepath.Join(p.paths().state, "audit"), nil, slog.New(slog.DiscardHandler))
 			entries, err := audit.Read(f)
 			if err != nil {
-				return fmt.Errorf("the audit log: %w", err)
+				return fmt.Errorf("the audit log cannot be read (%w): look whether its files are yours", err)
 			}
 			out := c.OutOrStdout()
 			if asJSON {

@@ -32,7 +32,7 @@ and a cancelled run. It exits with 0 only if each of them happened.`,
 			ctx, cancel := context.WithTimeout(cmd.Context(), demoTimeout)
 			defer cancel()
 			if err := demo(ctx, p); err != nil {
-				fmt.Fprintln(p.stderr, "agentls demo: "+err.Error())
+				fmt.Fprintf(p.stderr, "agentls demo: %v; this is a fault of agentls: please report it, with what is above\n", err)
 				return exitError(exitFailed)
 			}
 			return nil

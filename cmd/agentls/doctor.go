@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -104,7 +105,7 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 	models, err := d.models(ctx, asked, probing)
 	switch {
 	case err != nil && c.Err != "":
-		d.say(tooBad, "provider: %s; the list could not be had: %v", c.Err, err)
+		d.say(tooBad, "provider: %s; to see the list, mend this: %v", c.Err, err)
 	case err != nil:
 		d.say(tooBad, "provider %s: %v", c.Name, err)
 	case c.Model == "":
@@ -196,7 +197,7 @@ func (d *doctor) servers(ctx context.Context) {
 				d.say(absent, "MCP server %s: it needs %s, which is asked for when an editor or `agentls ask` starts it", s.Name, s.Needs)
 				continue
 			}
-			d.say(tooBad, "MCP server %s: %s: %s", s.Name, s.Status, s.Error)
+			d.say(tooBad, "MCP server %s: %s: %s; look at its entry in %s", s.Name, s.Status, s.Error, cmp.Or(map[string]string{"user": d.parts.paths.config}[s.Source], s.Source))
 		}
 	}
 }

@@ -68,7 +68,7 @@ func readPassword(ctx context.Context, tty *os.File) (string, error) {
 	fd := int(tty.Fd()) //nolint:gosec // a file descriptor fits
 	before, err := term.GetState(fd)
 	if err != nil {
-		return "", fmt.Errorf("the terminal cannot hide what is typed: %w", err)
+		return "", fmt.Errorf("the terminal cannot hide what is typed (%w): set the value as a variable, and name it as ${VARIABLE} in the file", err)
 	}
 	type result struct {
 		line []byte

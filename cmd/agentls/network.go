@@ -48,7 +48,7 @@ func newTransport(getenv func(string) (string, bool), secrets *mcp.Secrets) (t *
 	proxy := func(names ...string) string {
 		v := variable(names...)
 		if why := checkProxy(v, secrets); why != "" {
-			problems = append(problems, names[0]+" is not used: "+why)
+			problems = append(problems, names[0]+" is not used: "+why+"; set it to something like http://host:3128")
 			return ""
 		}
 		return v
@@ -61,7 +61,7 @@ func newTransport(getenv func(string) (string, bool), secrets *mcp.Secrets) (t *
 	if file := variable("NODE_EXTRA_CA_CERTS"); file != "" {
 		pool, err := certificates(file)
 		if err != nil {
-			problems = append(problems, "NODE_EXTRA_CA_CERTS is not used: "+err.Error())
+			problems = append(problems, "NODE_EXTRA_CA_CERTS is not used: "+err.Error()+"; set it to a file of certificates in PEM, or unset it")
 		} else {
 			t.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 		}
