@@ -235,6 +235,26 @@ func (n naive) offset(text string, line, character int) int {
 	return at + len(lines[line])
 }
 
+// position counts from the beginning: the lines that have ended, and what
+// stands in the last one.
+func (n naive) position(text string, offset int) protocol.Position {
+	line, start := 0, 0
+	for i := range min(offset, len(text)) {
+		if text[i] == '\n' || text[i] == '\r' && !strings.HasPrefix(text[i:], "\r\n") {
+			line, start = line+1, i+1
+		}
+	}
+	head := strings.TrimSuffix(text[start:min(offset, len(text))], "\r")
+	units := len(head)
+	switch n.encoding {
+	case protocol.PositionEncodingKindUTF16:
+		units = len(utf16.Encode([]rune(head)))
+	case protocol.PositionEncodingKindUTF32:
+		units = len([]rune(head))
+	}
+	return protocol.Position{Line: uint32(line), Character: uint32(units)}
+}
+
 var encodings = []protocol.PositionEncodingKind{
 	protocol.PositionEncodingKindUTF8, protocol.PositionEncodingKindUTF16, protocol.PositionEncodingKindUTF32,
 }
@@ -257,6 +277,11 @@ func FuzzPosition(f *testing.F) {
 			}
 			if back := d.offset(text, d.position(text, got)); back != got {
 				t.Fatalf("%s %q: offset %d is %v is offset %d", encoding, text, got, d.position(text, got), back)
+			}
+			for offset := range len(text) + 2 {
+				if p, want := d.position(text, offset), (naive{encoding}.position(text, offset)); p != want {
+					t.Fatalf("%s %q: offset %d is %v, want %v", encoding, text, offset, p, want)
+				}
 			}
 		}
 	})

@@ -15,7 +15,13 @@ type lines struct {
 	text searchable
 	pos  int // where the next line starts
 	lf   int // the first \n from pos on, or the size; behind pos: to be searched
+	cr   int // no \r stands from pos to here
+	isCR bool
 }
+
+// crAhead is how far a \r is searched: most texts have none, and a search per
+// line costs more than one over many lines.
+const crAhead = 32 << 10
 
 // searchable is a text, in one piece or not.
 type searchable interface {
@@ -35,7 +41,7 @@ func (t flat) index(c byte, from, to int) int {
 	return -1
 }
 
-func linesFrom(text searchable, pos int) lines { return lines{text: text, pos: pos, lf: -1} }
+func linesFrom(text searchable, pos int) lines { return lines{text: text, pos: pos, lf: -1, cr: -1} }
 
 // next gives the line at pos, [start, end), and goes behind its ending. more
 // is false for the last line, which has none.
@@ -47,11 +53,19 @@ func (l *lines) next() (start, end int, more bool) {
 			l.lf = size
 		}
 	}
-	switch cr := l.text.index('\r', l.pos, l.lf); {
-	case cr >= 0 && cr+1 < l.lf, cr >= 0 && l.lf == size:
-		end, l.pos = cr, cr+1
-	case cr >= 0:
-		end, l.pos = cr, l.lf+1
+	if l.cr < l.pos || !l.isCR && l.cr < l.lf {
+		limit := min(size, max(l.lf, l.pos+crAhead))
+		if l.cr = l.text.index('\r', l.pos, limit); l.cr >= 0 {
+			l.isCR = true
+		} else {
+			l.cr, l.isCR = limit, false
+		}
+	}
+	switch ends := l.isCR && l.cr < l.lf; {
+	case ends && (l.cr+1 < l.lf || l.lf == size):
+		end, l.pos = l.cr, l.cr+1
+	case ends:
+		end, l.pos = l.cr, l.lf+1
 	case l.lf < size:
 		end, l.pos = l.lf, l.lf+1
 	default:
