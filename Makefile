@@ -6,17 +6,18 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
+CLIENT  := lsp/lsptest/node
 
 .PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors lint fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-setup: $(SERVERS)/node_modules/.installed $(SERVERS)/bin/.built ## install what the tests need (npm, go, no root)
+setup: $(SERVERS)/node_modules/.installed $(CLIENT)/node_modules/.installed $(SERVERS)/bin/.built ## install what the tests need (npm, go, no root)
 
 # npm writes node_modules first, so a mark of our own says that it is whole.
-$(SERVERS)/node_modules/.installed: $(SERVERS)/package-lock.json
-	npm ci --prefix $(SERVERS) --ignore-scripts --no-audit --no-fund
+%/node_modules/.installed: %/package-lock.json
+	npm ci --prefix $* --ignore-scripts --no-audit --no-fund
 	touch $@
 
 # A module of their own keeps what they need out of ours.
@@ -73,4 +74,4 @@ bench-parts: ## run the benchmarks of the parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what was built and installed
-	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin
+	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules
