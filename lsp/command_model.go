@@ -97,6 +97,15 @@ func (t *settings) choose(command, provider, model string) error {
 	return nil
 }
 
+// unchoose lets what is configured count again.
+func (t *settings) unchoose() (was bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	was = t.chosen != nil
+	t.chosen = nil
+	return was
+}
+
 // withChoice is a configuration with what a person chose over it, where it says
 // what it said then. t.mu is held.
 func (t *settings) withChoice(cfg config.Config) config.Config {

@@ -133,7 +133,8 @@ func (t *settings) follow(ctx context.Context) {
 			changed = t.files.changed(ctx)
 		case w := <-t.written:
 			t.files.wrote(w)
-			changed = t.files.changed(ctx)
+			dropped := t.unchoose() // what is set up counts from now on
+			changed = t.files.changed(ctx) || dropped
 			told = append(told, w.done)
 		case p := <-t.files.accepted:
 			changed = t.files.accept(p)

@@ -389,3 +389,64 @@ func TestSendOfABlockThatIsBeingAnswered(t *testing.T) {
 		t.Errorf("the buffer is %q\nwant %q", got, want)
 	}
 }
+
+// The answer stands where any answer would, in every kind of buffer.
+func TestSlashAnswerInEachKindOfBuffer(t *testing.T) {
+	const answer = "Nothing runs in this session."
+	for _, c := range []struct {
+		name, uri, text, want string
+		stream                bool
+	}{
+		{"without headings", "", "/cancel", "/cancel\n\n## Agent\n\n" + answer + "\n\n## You\n", false},
+		{"blank lines before", "", "## You\n\n \n/cancel \n", "## You\n\n \n/cancel\n\n## Agent\n\n" + answer + "\n\n## You\n \n", false},
+		{"CRLF", "", "## You\r\n\r\n/cancel\r\n", "## You\r\n\r\n/cancel\r\n\r\n## Agent\r\n\r\n" + answer + "\r\n\r\n## You\r\n\r\n", false},
+		{"streamed", "", "## You\n\n/cancel\n", "## You\n\n/cancel\n\n## Agent\n\n" + answer + "\n\n## You\n\n", true},
+		{"untitled", "untitled:Untitled-1", "/cancel\n", "/cancel\n\n## Agent\n\n" + answer + "\n\n## You\n\n", false},
+		{"before another turn", "", "## You\n/cancel\n## You\nnext\n", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, uri := sendWorld(t, setup{llm: noModel(t)}, "")
+			if c.uri != "" {
+				uri = c.uri
+				w.Open(uri, "agentls", "")
+			}
+			w.Edit(uri, lsptest.TextEdit{NewText: c.text})
+			want, arg := c.want, obj{"stream": c.stream}
+			if want == "" {
+				want = "## You\n/cancel\n\n## Agent\n\n" + answer + "\n## You\nnext\n"
+				arg["position"] = lsptest.Position{Line: 1}
+			}
+			if r := result[agent.Result](t, w.send(uri, arg)); r.Text != answer {
+				t.Errorf("the result is %+v", r)
+			}
+			if got := w.Text(uri); got != want {
+				t.Errorf("the buffer is %q\nwant %q", got, want)
+			}
+		})
+	}
+}
+
+// A mode that this version does not have is refused by name.
+func TestModesThatAreThere(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	result[agent.Result](t, w.ask("hi", obj{"mode": "react"}))
+	for mode, says := range map[string]string{"plan": `mode "plan" is not in this version`, "team": `mode "team" is not in this version`, "x": `mode must be "react"`} {
+		if err := failure(t, w.ask("hi", obj{"mode": mode}), -32602); !strings.Contains(err.Message, says) {
+			t.Error(err.Message)
+		}
+	}
+}
+
+// What a person sets up counts more than what was chosen before, also where the
+// file says it already.
+func TestSetupEndsAChoiceOfAModel(t *testing.T) {
+	n := newNewcomer(t, setup{}, somewhere(), somebody())
+	for range 2 {
+		if r := commandAs[setupResult](n.world, "agentls.setup", "lmstudio"); r.InForce.Provider != "lmstudio" {
+			t.Errorf("%+v", r)
+		}
+		if m := commandAs[modelInfo](n.world, "agentls.model", obj{"provider": "offline"}); m.Provider != "offline" {
+			t.Errorf("%+v", m)
+		}
+	}
+}
