@@ -60,7 +60,9 @@ func serveDocumentLink(s *Server, ctx context.Context, m promptModel, _ promptPa
 		list[i].Range = r
 	}
 	if !s.peer.resolvesLinks() {
-		l.resolveAll(ctx, open)
+		if l.resolveAll(ctx, open); ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		for i, data := range open {
 			if target := l.targets[data]; target != "" {
 				list[i].Target = &target

@@ -45,7 +45,10 @@ func serveHover(s *Server, ctx context.Context, m promptModel, p promptParams) (
 	} else if l, ok := b.command(offset); ok {
 		at = s.hoverSlash(text, m.doc.text, l)
 	}
-	if text.empty() {
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case text.empty():
 		return nil, nil
 	}
 	r := s.rangeOf(m.doc.text, at)

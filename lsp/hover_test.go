@@ -97,12 +97,15 @@ func TestHover(t *testing.T) {
 		"workspace · its first 200000 characters of 300000 are sent with the prompt", "", "```go", strings.Repeat("é", 120)+"…", "…", "```")
 	check("@fak:|x:y", "@fak:x:y", "No MCP server is named `fak`: this is sent as text; did you mean fake?")
 	check("/fake:re|view x", "/fake:review", "**Review**  ", "`/fake:review focus=…`", "", "Review a pull request", "", "`focus` (required)")
-	check(`/fake:"two| words"`, `/fake:"two words"`, `**A \[t\] (command:x)**  `, "`/fake:\"two words\" [\"a b\"=…] c=…`", "", `\<b\>\&amp;\</b\> \_so\_ a_b`, "",
+	check(`/fake:"two| words"`, `/fake:"two words"`, `**A [t] (command:x)**  `, "`/fake:\"two words\" [\"a b\"=…] c=…`", "", `\<b>\&amp;\</b> \_so\_ a_b`, "",
 		"`a b`: 1. one  ", "`c` (required)")
 	check("/fake:revie|", "/fake:revie", "`fake` has no prompt `revie`; did you mean review?")
 	check("/fake|s:x", "/fakes:x", "No MCP server is named `fakes`; did you mean fake?")
 	check("/mcp |x", "/mcp", "`/mcp [list | tools|resources|prompts|logs|restart|enable|disable NAME]`", "", "show the MCP servers, or act on one")
 	check("/mpc|", "/mpc", "There is no command `/mpc`, so the prompt is not sent; did you mean mcp?")
+
+	check("hi\n/m|cp", "/mcp", "Only the first line of a prompt can be a command: with this one here the prompt is not sent; to send the line as text, indent it by a space or put it into backticks.")
+	check("/fake:review @fake:file://do|c1.md", "/fake:review", "**Review**  ", "`/fake:review focus=…`", "", "Review a pull request", "", "`focus` (required)")
 
 	for _, text := range []string{
 		"## Yo|u\nx", "pla|in words", "## You\nx\n## Agent\n@fake:file://do|c1.md", "## You\nx\n## Agent\n/m|cp", "intro /m|cp\n## You", "/usr/bin/en|v", "/ |x", "me@fa|ke:x:y", "|",
@@ -170,6 +173,30 @@ func TestHoverReads(t *testing.T) {
 	}
 }
 
+// A hover and a link that are cancelled are answered at once, and their reads
+// end.
+func TestReadingIsCancelled(t *testing.T) {
+	log := mcptest.NewLog(t)
+	w := newWorld(t, setup{init: hovers("markdown"), servers: map[string]mcptest.Options{"slow": {Log: string(log), Unanswered: []string{"resources/read"}}}})
+	w.awaitListed("@slow:file://doc1.md")
+	uri := lsptest.FileURI(filepath.Join(w.root, "a.agentls.md"))
+	w.Open(uri, "markdown", "@slow:file://doc1.md")
+	for i, p := range []func() *lsptest.Pending{
+		func() *lsptest.Pending {
+			return w.Start("textDocument/hover", obj{"textDocument": obj{"uri": uri}, "position": obj{"line": 0, "character": 3}})
+		},
+		func() *lsptest.Pending {
+			return w.Start("documentLink/resolve", obj{"range": lsptest.Range{}, "data": obj{"server": "slow", "uri": "file://doc1.md"}})
+		},
+	} {
+		pending := p()
+		poll(t, "the read", func() bool { return len(log.Method(t, "resources/read")) == i+1 })
+		pending.Cancel()
+		failure(t, pending, -32800)
+		poll(t, "the cancel at the server", func() bool { return len(log.Method(t, "notifications/cancelled")) == i+1 })
+	}
+}
+
 // A server that is not ready is neither started nor asked about; the hover says
 // what to do.
 func TestHoverOfServersThatAreNotReady(t *testing.T) {
@@ -201,6 +228,7 @@ func silent(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent }
 // comes with the prompt, not because a pointer rests somewhere.
 func TestHoverAsksNothing(t *testing.T) {
 	w := newWorld(t, setup{init: hovers("markdown"), options: obj{"workspaceTrusted": false}})
+	w.awaitStatus(workspaceServer, mcp.StatusReady)
 	if got := w.hover("@workspace:git://diff/unstaged|"); got == nil || !strings.Contains(got.value, "workspace · cannot be shown: the workspace folder is not trusted") {
 		t.Errorf("%+v", got)
 	}

@@ -15,6 +15,10 @@ func (s *Server) hoverSlash(m *markup, text string, l slashLine) (at textSpan) {
 		return textSpan{}
 	}
 	at = textSpan{l.line.start, l.line.start + line.End}
+	if !l.leads {
+		m.text("Only the first line of a prompt can be a command: with this one here the prompt is not sent; " + asText + ".")
+		return at
+	}
 	if line.Server != "" {
 		s.hoverPrompt(m, line)
 		return at

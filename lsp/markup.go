@@ -101,16 +101,32 @@ func (m *markup) block(lines, language string) {
 }
 
 // literal escapes what Markdown would read in a text of one line (CommonMark
-// §2.4). As little as can be: some editors show the backslashes.
+// §2.4) that was cleaned. As little as can be: some editors show the
+// backslashes. begins: the text begins a line.
 func literal(text string, begins bool) string {
 	var b strings.Builder
 	runes := []rune(text)
+	at := func(i int) rune {
+		if i < 0 || i >= len(runes) {
+			return ' '
+		}
+		return runes[i]
+	}
 	for i, r := range runes {
-		inWord := i > 0 && i+1 < len(runes) && isAlphanumeric(runes[i-1]) && isAlphanumeric(runes[i+1])
-		switch {
-		case strings.ContainsRune("\\`*[]<>~|$", r), r == '_' && !inWord, r == '&' && i+1 < len(runes) && (runes[i+1] == '#' || isAlphanumeric(runes[i+1])):
-			b.WriteByte('\\')
-		case begins && startsBlock(runes, i):
+		escape := false
+		switch r {
+		case '\\', '`', '*', '<':
+			escape = true
+		case '_':
+			escape = !isAlphanumeric(at(i-1)) || !isAlphanumeric(at(i+1))
+		case '~':
+			escape = at(i-1) == '~' || at(i+1) == '~'
+		case '&': // of an entity
+			escape = at(i+1) == '#' || isAlphanumeric(at(i+1))
+		default:
+			escape = begins && startsBlock(runes, i)
+		}
+		if escape {
 			b.WriteByte('\\')
 		}
 		b.WriteRune(r)
@@ -119,10 +135,10 @@ func literal(text string, begins bool) string {
 }
 
 // startsBlock reports whether the character would make of the line a heading,
-// a list or a rule.
+// a list, a quote, a rule or the definition of a link.
 func startsBlock(line []rune, i int) bool {
 	switch line[i] {
-	case '#', '-', '+', '=':
+	case '#', '-', '+', '=', '>', '[':
 		return i == 0
 	case '.', ')': // of "1."
 		return i > 0 && i < 10 && !slices.ContainsFunc(line[:i], func(r rune) bool { return r < '0' || r > '9' })

@@ -19,12 +19,13 @@ func TestMarkup(t *testing.T) {
 	for text, want := range map[string]string{
 		"plain words, with (some) marks: ok!": "plain words, with (some) marks: ok!",
 		"a_b __c__ *d* `e`":                   "a_b \\_\\_c\\_\\_ \\*d\\* \\`e\\`",
-		"<img src=x> &lt; & co":               `\<img src=x\> \&lt; & co`,
+		"<img src=x> &lt; & co":               `\<img src=x> \&lt; & co`,
 		"# no heading #":                      `\# no heading #`,
+		"> no quote, a -> b [c]":              `\> no quote, a -> b [c]`,
 		"- no item":                           `\- no item`,
 		"12. no item 3.":                      `12\. no item 3.`,
-		"[x]: command:y":                      `\[x\]: command:y`,
-		`C:\dir ~~x~~ $y$ a|b`:                `C:\\dir \~\~x\~\~ \$y\$ a\|b`,
+		"[x]: command:y":                      `\[x]: command:y`,
+		`C:\dir ~~x~~ $y$ a|b ~z`:             `C:\\dir \~\~x\~\~ $y$ a|b ~z`,
 	} {
 		check(want, func(m *markup) { m.text(text) })
 	}

@@ -1,10 +1,12 @@
 package lsp
 
 import (
+	"slices"
 	"strings"
 
 	"go.lsp.dev/protocol"
 
+	"agentls/agent"
 	"agentls/mcp"
 )
 
@@ -31,28 +33,45 @@ type promptBlock struct {
 }
 
 // slashLine is a line of a prompt that begins with '/', outside of fences.
-// Whether it is a command, [agent.ParseSlash] says.
+// Whether it has the form of a command, [agent.ParseSlash] says.
 type slashLine struct {
-	line textSpan // without its ending
-	word textSpan // from the '/' to the first white space
+	line  textSpan // without its ending
+	word  textSpan // from the '/' to the first white space
+	leads bool     // nothing but white space is before it: it can be a command
 }
 
 // promptModel reads a prompt buffer, from memory alone: the mentions by what is
 // cached of the servers. It takes time linear in the text.
 func (s *Server) promptModel(doc document) promptModel {
 	m := promptModel{doc: doc, blocks: turns(doc.text)}
+	mentions := s.o.Manager.MentionReader()
 	for i := range m.blocks {
 		b := &m.blocks[i]
 		if b.role == "agent" {
 			continue
 		}
-		b.mentions = s.o.Manager.Mentions(doc.text[b.start:b.end])
+		b.mentions = mentions(doc.text[b.start:b.end])
 		for j := range b.mentions {
 			b.mentions[j].Start += b.start
 			b.mentions[j].End += b.start
 		}
+		if len(b.slash) > 0 && b.slash[0].takesNoMention(doc.text) {
+			line := b.slash[0].line
+			b.mentions = slices.DeleteFunc(b.mentions, func(m mcp.Mention) bool { return m.Start < line.end && line.start < m.End })
+		}
 	}
 	return m
+}
+
+// takesNoMention reports whether mentions in the line are arguments like any
+// others: only of a command that starts a run are they read.
+func (l slashLine) takesNoMention(text string) bool {
+	line, ok := agent.ParseSlash(l.line.of(text))
+	if !ok || !l.leads {
+		return false
+	}
+	c, _ := agent.SlashCommandNamed(line.Name)
+	return c.Mode == ""
 }
 
 // turns parts a prompt buffer by its `## You` and `## Agent` headings, those
@@ -60,7 +79,7 @@ func (s *Server) promptModel(doc document) promptModel {
 // without a heading the whole text is one prompt.
 func turns(text string) []promptBlock {
 	blocks := []promptBlock{{turn: turn{end: len(text)}}}
-	open := false // a fence is
+	open, leads := false, true // a fence is open; nothing was said in the block yet
 	for m := walkMarkdown(text); m.next(); {
 		b := &blocks[len(blocks)-1]
 		line := textSpan{m.start, m.start + len(m.line)}
@@ -69,15 +88,18 @@ func turns(text string) []promptBlock {
 				b.fences = append(b.fences, line)
 			}
 			b.fences[len(b.fences)-1].end = line.end
-			open = m.fence != ""
+			open, leads = m.fence != "", false
 			continue
 		}
 		if role := headingRole(m.line); role != "" {
-			b.end = m.start
+			leads, b.end = true, m.start
 			blocks = append(blocks, promptBlock{turn: turn{role: role, start: m.pos(), end: len(text)}, heading: line})
-		} else if b.role != "agent" && strings.HasPrefix(m.line, "/") {
-			b.slash = append(b.slash, slashLine{line, textSpan{line.start, line.start + commandEnd(m.line)}})
+			continue
 		}
+		if b.role != "agent" && strings.HasPrefix(m.line, "/") {
+			b.slash = append(b.slash, slashLine{line, textSpan{line.start, line.start + commandEnd(m.line)}, leads})
+		}
+		leads = leads && strings.TrimSpace(m.line) == ""
 	}
 	if len(blocks) > 1 {
 		return blocks[1:]

@@ -45,7 +45,7 @@ func TestPromptModel(t *testing.T) {
 			one.fences = append(one.fences, f.of(text))
 		}
 		for _, l := range b.slash {
-			one.slash = append(one.slash, l.word.of(text)+"|"+l.line.of(text))
+			one.slash = append(one.slash, fmt.Sprintf("%s|%s|%v", l.word.of(text), l.line.of(text), l.leads))
 		}
 		for _, mention := range b.mentions {
 			one.mentions = append(one.mentions, fmt.Sprintf("%s %s %v", text[mention.Start:mention.End], mention.URI, mention.Quoted))
@@ -53,11 +53,11 @@ func TestPromptModel(t *testing.T) {
 		got = append(got, one)
 	}
 	want := []block{
-		{"you", "## You ", []string{"```\n/no @workspace:a:b\n```"}, []string{"/plan|/plan now"}, []string{
+		{"you", "## You ", []string{"```\n/no @workspace:a:b\n```"}, []string{"/plan|/plan now|true"}, []string{
 			"@workspace:a:b a:b true", "@workspace:file://x file://x false", "@workspace:c:d c:d true",
 		}},
 		{"agent", "## Agent", []string{"~~~ go\nx\n~~~", "```\n```"}, nil, nil},
-		{"you", "## You", []string{"```\nopen"}, []string{"/|/", "/a:b|/a:b\tc"}, nil},
+		{"you", "## You", []string{"```\nopen"}, []string{"/|/|true", "/a:b|/a:b\tc|false"}, nil},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

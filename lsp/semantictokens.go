@@ -87,7 +87,7 @@ func blockTokens(text string, b promptBlock, names map[string]bool) []token {
 // slashTokens are those of a `/` line that names a command or a prompt.
 func slashTokens(text string, l slashLine, names map[string]bool) []token {
 	line, ok := agent.ParseSlash(l.line.of(text))
-	if !ok || !names[line.Name] {
+	if !ok || !l.leads || !names[line.Name] {
 		return nil
 	}
 	at := l.line.start

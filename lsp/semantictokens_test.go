@@ -38,10 +38,10 @@ func tokensOf(t *testing.T, text string, encoding protocol.PositionEncodingKind,
 }
 
 func TestSemanticTokens(t *testing.T) {
-	text := "@workspace:x:0\n## You\n/plain\n/clear now\r\n/nope\n😀 (@workspace:a:b) \"@workspace:c:d\" @nobody:x:y\n```\n@workspace:e:f\n/clear\n```\n## Agent\n@workspace:g:h\n/clear\n## You \n/mcp list @workspace:i:j"
+	text := "@workspace:x:0\n## You\n\n/clear now\r\n/nope\n/clear\n😀 (@workspace:a:b) \"@workspace:c:d\" @nobody:x:y\n```\n@workspace:e:f\n/clear\n```\n## Agent\n@workspace:g:h\n/clear\n## You \n/mcp list @workspace:i:j\n@workspace:k:l"
 	want := []string{
 		"keyword ## You", "function /clear", "namespace @workspace:", "variable a:b", "keyword ## Agent",
-		"keyword ## You ", "function /mcp", "namespace @workspace:", "variable i:j",
+		"keyword ## You ", "function /mcp", "namespace @workspace:", "variable k:l",
 	}
 	for _, encoding := range []protocol.PositionEncodingKind{protocol.PositionEncodingKindUTF8, protocol.PositionEncodingKindUTF16} {
 		s := idleServer(t, encoding)
@@ -61,11 +61,11 @@ func TestSemanticTokens(t *testing.T) {
 		part.Range = &struct {
 			Start textPosition `json:"start"`
 			End   textPosition `json:"end"`
-		}{at(4, 0), at(10, 3)}
+		}{at(5, 0), at(11, 3)}
 		if got := ask(part); !slices.Equal(got, want[2:5]) {
 			t.Errorf("%s, a part: %q, want %q", encoding, got, want[2:5])
 		}
-		part.Range.Start, part.Range.End = at(6, 0), at(9, 0)
+		part.Range.Start, part.Range.End = at(7, 0), at(10, 0)
 		if got := ask(part); len(got) > 0 {
 			t.Errorf("%s, a fence: %q", encoding, got)
 		}

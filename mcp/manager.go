@@ -297,21 +297,30 @@ func (m *Manager) snapshots() []serverSnapshot {
 }
 
 // Mentions finds the mentions of CONTRACT §6 in user input, in order.
-func (m *Manager) Mentions(text string) []Mention {
-	if !strings.Contains(text, "@") {
-		return nil
-	}
-	servers := map[string]serverSnapshot{}
-	for _, s := range m.snapshots() {
-		servers[s.mention] = s
-	}
-	return findMentions(text, func(name string) (string, *knownURIs) {
-		s := servers[name]
-		if s.index == nil {
-			return s.name, nil
+func (m *Manager) Mentions(text string) []Mention { return m.MentionReader()(text) }
+
+// MentionReader is Mentions for many texts: it reads them all by the lists of
+// one moment. For one goroutine.
+func (m *Manager) MentionReader() func(text string) []Mention {
+	var servers map[string]serverSnapshot // made for the first text that needs it
+	return func(text string) []Mention {
+		if !strings.Contains(text, "@") {
+			return nil
 		}
-		return s.name, s.index.known
-	})
+		if servers == nil {
+			servers = map[string]serverSnapshot{}
+			for _, s := range m.snapshots() {
+				servers[s.mention] = s
+			}
+		}
+		return findMentions(text, func(name string) (string, *knownURIs) {
+			s := servers[name]
+			if s.index == nil {
+				return s.name, nil
+			}
+			return s.name, s.index.known
+		})
+	}
 }
 
 // Complete ranks candidates for the text from '@' to the cursor (without the
