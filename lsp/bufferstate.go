@@ -65,7 +65,7 @@ type bufferState struct {
 	text    string
 	session string
 	blocks  []blockState
-	loose   []sessionRun // live ones whose block is not there any more
+	loose   []sessionRun // live ones that belong to no block
 	last    int          // the last block of a person's; -1: there is none
 }
 
@@ -82,7 +82,7 @@ type blockState struct {
 func (b *blockState) mine() bool { return b.role != "agent" }
 
 // bufferState matches the blocks of a prompt buffer with the runs of its
-// session. Blocks alike are told apart by their order.
+// session: live ones by where their answers go, finished ones by what was sent.
 func (s *Server) bufferState(m promptModel) bufferState {
 	b := bufferState{text: m.doc.text, session: s.sessionOf(m.doc), blocks: make([]blockState, len(m.blocks)), last: -1}
 	for i := range m.blocks {
@@ -94,60 +94,58 @@ func (s *Server) bufferState(m promptModel) bufferState {
 			n.answered = i+1 < len(m.blocks) && m.blocks[i+1].role == "agent"
 		}
 	}
-	b.match(s.runs.ofSession(b.session))
+	all := s.runs.ofSession(b.session)
+	if len(all) > 0 {
+		b.place(all, s.runs.answering(m.doc, m.blocks))
+		b.match(all)
+	}
 	return b
 }
 
-// match gives each run its block, the newest the last one. An answer stands
+// place gives the live runs their blocks.
+func (b *bufferState) place(all []sessionRun, answering map[int][]string) {
+	of := map[string]int{}
+	for i, ids := range answering {
+		for _, id := range ids {
+			of[id] = i
+		}
+	}
+	for _, x := range all {
+		i, there := of[x.id]
+		switch {
+		case !x.status.live():
+		case there:
+			b.blocks[i].live = append(b.blocks[i].live, x)
+		default:
+			b.loose = append(b.loose, x)
+		}
+	}
+}
+
+// match finds the runs that wrote the answers, from the last to the first: of
+// blocks alike the newest run belongs to the last one, and an answer stands
 // before older ones of the same block.
 func (b *bufferState) match(all []sessionRun) {
 	of := map[promptSum][]sessionRun{}
 	for _, x := range all {
-		switch {
-		case !x.status.live() && !x.writing: // its answer is elsewhere
-		case x.sent != (promptSum{}):
+		if !x.status.live() && x.writing && x.sent != (promptSum{}) {
 			of[x.sent] = append(of[x.sent], x)
-		case x.status.live():
-			b.loose = append(b.loose, x)
 		}
 	}
 	for i := len(b.blocks) - 1; i >= 0 && len(of) > 0; i-- {
-		if b.blocks[i].mine() && !b.blocks[i].empty {
-			sum := sumOf(b.text[b.blocks[i].start:b.blocks[i].end])
-			of[sum] = b.take(i, of[sum])
-			if len(of[sum]) == 0 {
-				delete(of, sum)
-			}
+		if !b.blocks[i].mine() || !b.blocks[i].answered {
+			continue
 		}
-	}
-	for _, x := range all {
-		if x.status.live() && slices.ContainsFunc(of[x.sent], func(left sessionRun) bool { return left.id == x.id }) {
-			b.loose = append(b.loose, x)
+		sum := sumOf(b.text[b.blocks[i].start:b.blocks[i].end])
+		left := of[sum]
+		answer := i + 1
+		if slices.ContainsFunc(b.blocks[i].live, func(x sessionRun) bool { return x.writing }) {
+			answer++ // that one is being written
 		}
-	}
-}
-
-// take gives a block and the answers below it their runs, out of those of its
-// text, and returns the rest.
-func (b *bufferState) take(i int, runs []sessionRun) []sessionRun {
-	answer := i + 1
-	for len(runs) > 0 {
-		x := runs[len(runs)-1]
-		there := answer < len(b.blocks) && !b.blocks[answer].mine()
-		switch {
-		case x.status.live():
-			b.blocks[i].live = append(b.blocks[i].live, x)
-			if x.writing {
-				answer++
-			}
-		case there:
-			b.blocks[answer].by = &x
-			answer++
-		default:
-			return runs
+		for ; answer < len(b.blocks) && !b.blocks[answer].mine() && len(left) > 0; answer++ {
+			b.blocks[answer].by = &left[len(left)-1]
+			left = left[:len(left)-1]
 		}
-		runs = runs[:len(runs)-1]
+		of[sum] = left
 	}
-	slices.Reverse(b.blocks[i].live)
-	return nil
 }

@@ -146,8 +146,9 @@ func TestLensesOfRuns(t *testing.T) {
 	failure(t, q, -32800)
 	list = w.awaitLenses(uri, "0 Cancel (step 1)") // nothing is tried again meanwhile
 	w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: lsptest.Position{Line: 2}, End: lsptest.Position{Line: 2, Character: 4}}, NewText: "other"})
-	// The run goes on although its prompt is another one now.
-	w.awaitLenses(uri, "0 Send", fmt.Sprint(w.lineOf(uri, "## You", 3), " Cancel (step 1)"))
+	w.awaitLenses(uri, "0 Cancel (step 1)") // although its prompt is another one now
+	w.Edit(uri, lsptest.TextEdit{NewText: "## You\n\nnew\n"})
+	w.awaitLenses(uri, "0 Cancel (step 1)", "0 Send") // its prompt is gone
 	result[map[string][]string](t, w.click(list, "Cancel"))
 	failure(t, p, -32800)
 }

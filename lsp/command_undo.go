@@ -13,7 +13,7 @@ type undoArg struct {
 	RunID *string `json:"runId"`
 }
 
-// prepareUndo gives files the texts that they had before a run.
+// prepareUndo undoes a run that has ended.
 func prepareUndo(s *Server, _ context.Context, arg undoArg, in invocation) (serveFunc, error) {
 	if err := required(in.command, "runId", arg.RunID); err != nil {
 		return nil, err
@@ -25,10 +25,7 @@ func prepareUndo(s *Server, _ context.Context, arg undoArg, in invocation) (serv
 		return nil, badf("%s: the run %q has not ended; cancel it first with agentls.cancel, or wait for its end", in.command, clip(id, 128))
 	}
 	return func(ctx context.Context) (any, error) {
-		undone, err := s.o.Agent.Undo(ctx, id, s.taskFolders(), editor{s})
-		if err == nil && len(undone.Restored) > 0 {
-			s.runs.undone(id)
-		}
+		undone, err := s.undo(ctx, id)
 		switch {
 		case err == nil, errors.Is(err, agent.ErrNoRun) && i >= 0:
 			return undone, nil
@@ -39,4 +36,13 @@ func prepareUndo(s *Server, _ context.Context, arg undoArg, in invocation) (serv
 		}
 		return nil, failed("%s: %v", in.command, err)
 	}, nil
+}
+
+// undo gives files the texts that they had before a run.
+func (s *Server) undo(ctx context.Context, id string) (agent.Undone, error) {
+	undone, err := s.o.Agent.Undo(ctx, id, s.taskFolders(), editor{s})
+	if err == nil && len(undone.Restored) > 0 {
+		s.runs.undone(id)
+	}
+	return undone, err
 }

@@ -146,25 +146,6 @@ func (s *Server) sent(contents []mcp.Content) string {
 	return "sent with the prompt"
 }
 
-// notReady says why nothing of a server can be read, and what to do.
-func (s *Server) notReady(info mcp.ServerInfo) string {
-	why := ""
-	if info.Error != "" {
-		why = ": " + s.tell(info.Error)
-	}
-	switch info.Status {
-	case mcp.StatusDisabled:
-		return "the server is disabled in " + s.tell(info.Source)
-	case mcp.StatusUntrusted:
-		return "the server comes from " + s.tell(info.Source) + " and does not start before you trust it"
-	case mcp.StatusStarting:
-		return "the server is being started"
-	case mcp.StatusNeedsLogin:
-		return "the server needs a login" + why
-	}
-	return "the server is " + string(info.Status) + why + "; agentls.mcp.restart starts it again"
-}
-
 // excerpt shows the first lines of the first text.
 func (s *Server) excerpt(m *markup, uri string, contents []mcp.Content) {
 	for _, c := range contents {

@@ -210,7 +210,7 @@ func TestHoverOfServersThatAreNotReady(t *testing.T) {
 	w.awaitStatus("project", mcp.StatusUntrusted)
 	for mention, want := range map[string]string{
 		"@off:x:y":     "off · the server is disabled in ",
-		"@bad:x:y":     "bad · the server is failed: ",
+		"@bad:x:y":     "bad · the server cannot be used: ",
 		"@project:x:y": "before you trust it",
 	} {
 		if got := w.hover(mention + "|"); got == nil || !strings.Contains(got.value, want) {

@@ -16,16 +16,16 @@ type problemCode string
 
 // The problems of a prompt.
 const (
-	unknownServer   problemCode = "agentls.unknownServer"
-	serverDisabled  problemCode = "agentls.serverDisabled"
-	serverUntrusted problemCode = "agentls.serverUntrusted"
-	serverStarting  problemCode = "agentls.serverStarting"
-	serverLogin     problemCode = "agentls.serverNeedsLogin"
-	serverFailed    problemCode = "agentls.serverFailed"
-	serverStopped   problemCode = "agentls.serverStopped"
-	noResources     problemCode = "agentls.noResources"
-	unknownResource problemCode = "agentls.unknownResource"
-	quotedMention   problemCode = "agentls.quotedMention"
+	codeUnknownServer   problemCode = "agentls.unknownServer"
+	codeServerDisabled  problemCode = "agentls.serverDisabled"
+	codeServerUntrusted problemCode = "agentls.serverUntrusted"
+	codeServerStarting  problemCode = "agentls.serverStarting"
+	codeServerLogin     problemCode = "agentls.serverNeedsLogin"
+	codeServerFailed    problemCode = "agentls.serverFailed"
+	codeServerStopped   problemCode = "agentls.serverStopped"
+	codeNoResources     problemCode = "agentls.noResources"
+	codeUnknownResource problemCode = "agentls.unknownResource"
+	codeQuotedMention   problemCode = "agentls.quotedMention"
 )
 
 // promptProblem is something in a prompt that will not do what it seems to. All
@@ -84,7 +84,7 @@ const maxProblems = 500
 // disk for what no list holds, in one pass over a buffer.
 const maxSearches = 20
 
-// checkPrompts finds what is wrong, in the order of the text. It reads memory;
+// checkPrompts finds what is wrong. It reads memory;
 // of the disk it asks whether a file of the workspace is there that is not
 // listed. While a list is out of date a resource that it lacks is only told to
 // be unknown if it was before.
@@ -120,7 +120,11 @@ func (c *promptCheck) run() {
 		if !b.mine() || b.answered || len(b.live) > 0 {
 			continue
 		}
+		command := c.slashes(b)
 		for _, m := range b.mentions {
+			if command.start <= m.Start && m.Start < command.end {
+				continue // what is an argument is not attached
+			}
 			if c.touches(textSpan{m.Start, m.End}) {
 				c.mention(m)
 			}
@@ -146,7 +150,7 @@ func (c *promptCheck) mention(m mcp.Mention) {
 		c.notListed(m, info)
 	case c.full():
 	case m.Quoted:
-		c.add(m, whole, protocol.DiagnosticSeverityHint, quotedMention, "in quotes, backticks or a fenced block this is sent as text: the resource is not attached.", c.unquote(whole)...)
+		c.add(m, whole, protocol.DiagnosticSeverityHint, codeQuotedMention, "in quotes, backticks or a fenced block this is sent as text: the resource is not attached.", c.unquote(whole)...)
 	case m.Server == "" || info.Name == "":
 		c.unknownServer(m)
 	default:
@@ -166,25 +170,17 @@ func (c *promptCheck) full() bool {
 
 func (c *promptCheck) unknownServer(m mcp.Mention) {
 	near := nearest(m.Name, c.names)
-	var fixes []promptFix
-	for _, name := range near {
-		text := "@" + name + c.state.text[m.Start+1+len(m.Name):m.End]
-		fixes = append(fixes, promptFix{title: "Change to " + cleanTo(text, actionMax), exact: len(near) == 1, edits: []promptEdit{{textSpan{m.Start + 1, m.Start + 1 + len(m.Name)}, name}}})
+	for i, name := range near {
+		near[i] = "@" + name + c.state.text[m.Start+1+len(m.Name):m.End]
 	}
+	fixes := c.changes(textSpan{m.Start, m.End}, near)
 	fixes = append(fixes, c.quote(textSpan{m.Start, m.End})...)
-	c.add(m, textSpan{m.Start, m.Start + 1 + len(m.Name)}, protocol.DiagnosticSeverityWarning, unknownServer,
+	c.add(m, textSpan{m.Start, m.Start + 1 + len(m.Name)}, protocol.DiagnosticSeverityWarning, codeUnknownServer,
 		c.s.tell(fmt.Sprintf("no MCP server is named %q, so this is sent as text%s", clip(m.Name, 60), suggest(m.Name, c.names))), fixes...)
 }
 
 // notReady says why a server cannot be asked now, and what to do.
 func (c *promptCheck) notReady(info mcp.ServerInfo) (severity protocol.DiagnosticSeverity, code problemCode, message string, fixes []promptFix) {
-	name, why := c.s.tell(info.Name), ""
-	if info.Error != "" {
-		why = ": " + c.s.tell(info.Error)
-	}
-	if info.Needs != "" {
-		why += "; it needs " + c.s.tell(info.Needs)
-	}
 	fix := func(verb, command string) {
 		if c.s.announces(command) {
 			fixes = append(fixes, promptFix{title: fmt.Sprintf(verb, cleanTo(info.Name, actionMax)), exact: true, command: command, server: info.Name})
@@ -193,35 +189,27 @@ func (c *promptCheck) notReady(info mcp.ServerInfo) (severity protocol.Diagnosti
 	severity = protocol.DiagnosticSeverityWarning
 	switch info.Status {
 	case mcp.StatusDisabled:
-		code, message = serverDisabled, "is disabled in "+where(c.s.tell(info.Source))
+		code = codeServerDisabled
 		fix("Enable server %s", "agentls.mcp.enable")
 	case mcp.StatusUntrusted:
-		code, message = serverUntrusted, "comes from "+where(c.s.tell(info.Source))+" and does not start before you trust it; agentls.mcp.servers shows what it would run"
+		code = codeServerUntrusted
 		fix("Trust server %s…", "agentls.mcp.restart")
 	case mcp.StatusNeedsLogin:
-		code, message = serverLogin, "needs a login"+why+"; agentls.mcp.login says how to give it"
+		code = codeServerLogin
 		fix("Log in to server %s", "agentls.mcp.login")
 	case mcp.StatusFailed:
-		code, message = serverFailed, "cannot be used"+why+"; agentls.mcp.restart starts it again"
+		code = codeServerFailed
 		fix("Restart server %s", "agentls.mcp.restart")
 	case mcp.StatusRestarting:
-		severity, code, message = protocol.DiagnosticSeverityInformation, serverStarting, "lost its connection and is started again"+why
+		severity, code = protocol.DiagnosticSeverityInformation, codeServerStarting
 		fix("Start server %s now", "agentls.mcp.restart")
 	case mcp.StatusStarting:
-		severity, code, message = protocol.DiagnosticSeverityInformation, serverStarting, "is being started"
+		severity, code = protocol.DiagnosticSeverityInformation, codeServerStarting
 	default:
-		code, message = serverStopped, "does not run"+why+"; agentls.mcp.restart starts it"
+		code = codeServerStopped
 		fix("Start server %s", "agentls.mcp.restart")
 	}
-	return severity, code, "the MCP server " + name + " " + message + ".", fixes
-}
-
-// where names the source of a server in a sentence.
-func where(source string) string {
-	if source == "editor" {
-		return "the editor's settings"
-	}
-	return source
+	return severity, code, "the MCP server " + c.s.tell(info.Name) + " " + c.s.standing(info) + ".", fixes
 }
 
 // notListed looks at a mention whose URI is in no list of its server.
@@ -231,7 +219,7 @@ func (c *promptCheck) notListed(m mcp.Mention, info mcp.ServerInfo) {
 		if c.full() {
 			return
 		}
-		c.add(m, textSpan{m.Start, m.End}, protocol.DiagnosticSeverityWarning, noResources,
+		c.add(m, textSpan{m.Start, m.End}, protocol.DiagnosticSeverityWarning, codeNoResources,
 			"the MCP server "+c.s.tell(info.Name)+" offers no resources that could be attached.", c.quote(textSpan{m.Start, m.End})...)
 		return
 	}
@@ -248,16 +236,16 @@ func (c *promptCheck) notListed(m mcp.Mention, info mcp.ServerInfo) {
 	}
 	c.unknown[key] = true
 	message := "the MCP server " + c.s.tell(info.Name) + " does not list " + c.s.tell(m.URI) + "; it is asked for all the same."
-	var fixes []promptFix
+	written := make([]string, len(near))
 	for i, uri := range near {
-		text := mcp.MentionText(m.Name, uri)
-		if i == 0 {
-			message += " Did you mean " + c.s.tell(text) + "?"
-		}
-		fixes = append(fixes, promptFix{title: "Change to " + cleanTo(text, actionMax), exact: len(near) == 1, edits: []promptEdit{{textSpan{m.Start, m.End}, text}}})
+		written[i] = mcp.MentionText(m.Name, uri)
 	}
+	if len(near) > 0 {
+		message += " Did you mean " + c.s.tell(written[0]) + "?"
+	}
+	fixes := c.changes(textSpan{m.Start, m.End}, written)
 	fixes = append(fixes, c.quote(textSpan{m.Start, m.End})...)
-	c.add(m, textSpan{m.Start + len("@:") + len(m.Name), m.End}, protocol.DiagnosticSeverityWarning, unknownResource, message, fixes...)
+	c.add(m, textSpan{m.Start + len("@:") + len(m.Name), m.End}, protocol.DiagnosticSeverityWarning, codeUnknownResource, message, fixes...)
 }
 
 // list is the cached list of a server.

@@ -41,8 +41,8 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if strings.TrimSpace(body) == "" {
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
-	if id, busy := s.runs.answering(d, blocks, i); busy {
-		return nil, badf("%s: this block is being answered already, by the run %s; wait for its end, or cancel it: agentls.cancel", in.command, id)
+	if by := s.runs.answering(d, blocks)[i]; len(by) > 0 {
+		return nil, badf("%s: this block is being answered already, by the run %s; wait for its end, or cancel it: agentls.cancel", in.command, by[0])
 	}
 	x, err := s.sendRun(in.command, body, s.sessionOf(d))
 	if err != nil {
@@ -67,25 +67,26 @@ func (s *Server) sendRun(command, body, session string) (*run, error) {
 	return s.newRun(body, body, session, ""), nil
 }
 
-// answering finds the run whose answer goes to a block of a document: it stands
-// behind the block's words, or in the answer below them.
-func (r *runs) answering(d document, blocks []promptBlock, i int) (id string, ok bool) {
+// answering finds the blocks of a document that are being answered, and by which
+// runs: an answer goes behind the block's words, or into what stands below them.
+func (r *runs) answering(d document, blocks []promptBlock) map[int][]string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	by := map[int][]string{}
 	for _, x := range r.list {
 		if !x.status.live() || x.buffer == nil || x.buffer.uri != d.uri {
 			continue
 		}
 		at, known := x.buffer.placeIn(d.text)
-		if !known {
-			continue
-		}
-		below := i+1 < len(blocks) && blocks[i+1].role == "agent" && blocks[i+1].start <= at && at <= blocks[i+1].end
-		if below || blocks[i].start <= at && at <= blocks[i].end {
-			return x.id, true
+		for i, b := range blocks {
+			below := i+1 < len(blocks) && blocks[i+1].role == "agent" && blocks[i+1].start <= at && at <= blocks[i+1].end
+			if known && b.role != "agent" && (below || b.start <= at && at <= b.end) {
+				by[i] = append(by[i], x.id)
+				break
+			}
 		}
 	}
-	return "", false
+	return by
 }
 
 // sessionOf is the session of a prompt buffer that is open. An answer document

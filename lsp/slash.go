@@ -62,33 +62,42 @@ func (s *Server) slashRun(q *slashRequest, id string) (*run, error) {
 	if q.isPrompt() {
 		return s.promptRun(q, id)
 	}
-	c, ok := agent.SlashCommandNamed(q.Name)
-	switch {
-	case !ok:
-		return nil, q.unknown(s)
-	case strings.TrimSpace(q.own) != "":
-		return nil, badf("%s: /%s takes nothing below its line; put the rest below a heading \"## You\" of its own", q.command, q.Name)
-	case len(q.Args) > len(c.Params):
-		return nil, q.badf("takes %s", usageOr(c.Usage))
+	if err := q.check(s); err != nil {
+		return nil, err
 	}
-	for _, a := range q.Args {
-		if a.Open {
-			return nil, q.badf("has a quote that is not closed; close it, or leave it out")
-		}
-		if a.Name != "" {
-			return nil, q.badf("takes %s, and nothing by name: put %s into quotes", usageOr(c.Usage), clip(q.typed[min(a.Start, len(q.typed)):min(a.End, len(q.typed))], 60))
-		}
-	}
-	if q.session == "" && slices.Contains([]string{"cancel", "clear", "undo"}, c.Name) {
-		return nil, q.badf("needs a session: give {\"session\": …}, or write it in a prompt buffer")
-	}
-	work, err := slashCommands()[c.Name](s, q)
+	work, err := slashCommands()[q.Name](s, q)
 	if err != nil {
 		return nil, err
 	}
 	x := s.newRun("", q.typed, q.session, id)
 	x.local, x.steer = work, nil // nothing can be added to it
 	return x, nil
+}
+
+// check tells what is wrong with the line of a command of ours, as far as that
+// can be seen without acting on it.
+func (q *slashRequest) check(s *Server) error {
+	c, ok := agent.SlashCommandNamed(q.Name)
+	switch {
+	case !ok:
+		return q.unknown(s)
+	case strings.TrimSpace(q.own) != "":
+		return badf("%s: /%s takes nothing below its line; put the rest below a heading \"## You\" of its own", q.command, q.Name)
+	case len(q.Args) > len(c.Params):
+		return q.badf("takes %s", usageOr(c.Usage))
+	}
+	for _, a := range q.Args {
+		if a.Open {
+			return q.badf("has a quote that is not closed; close it, or leave it out")
+		}
+		if a.Name != "" {
+			return q.badf("takes %s, and nothing by name: put %s into quotes", usageOr(c.Usage), clip(q.typed[min(a.Start, len(q.typed)):min(a.End, len(q.typed))], 60))
+		}
+	}
+	if q.session == "" && slices.Contains([]string{"cancel", "clear", "undo"}, c.Name) {
+		return q.badf("needs a session: give {\"session\": …}, or write it in a prompt buffer")
+	}
+	return nil
 }
 
 func usageOr(usage string) string {
@@ -119,22 +128,32 @@ func (q *slashRequest) unknown(s *Server) error {
 
 // nearestSlash names what was perhaps meant by a name, or nothing.
 func nearestSlash(name string, s *Server) string {
-	var known []string
-	for _, c := range agent.SlashCommands() {
-		known = append(known, "/"+c.Name)
+	near := s.nearSlashes(name)
+	for i := range near {
+		near[i] = clean(near[i])
+	}
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
+}
+
+// nearSlashes gives what was perhaps meant by a name, as it is written at the
+// beginning of a line, the best first.
+func (s *Server) nearSlashes(name string) []string {
+	known := slashCommandNames()
+	for i := range known {
+		known[i] = "/" + known[i]
 	}
 	for _, p := range s.o.Manager.PromptList() {
 		if text, ok := agent.SlashPromptName(p.Name, p.Prompt.Name); ok {
 			if p.Prompt.Name == name {
-				return "; did you mean " + clean(text) + "?"
+				return []string{text}
 			}
-			known = append(known, clean(text))
+			known = append(known, text)
 		}
 	}
-	if near := suggest("/"+name, known); strings.HasPrefix(near, "; did you mean") {
-		return near
-	}
-	return ""
+	return nearest("/"+name, known)
 }
 
 // guarded names the command that a line stands for, which a link in a popup

@@ -118,7 +118,7 @@ func slashUndo(s *Server, q *slashRequest) (local, error) {
 		id, asked, err := s.o.Agent.LastChange(ctx, folders, q.session)
 		var undone agent.Undone
 		if err == nil {
-			undone, err = s.o.Agent.Undo(ctx, id, s.taskFolders(), editor{s})
+			undone, err = s.undo(ctx, id)
 		}
 		switch {
 		case errors.Is(err, agent.ErrNoRun), errors.Is(err, agent.ErrNoSession):
