@@ -121,8 +121,8 @@ func strictly[T any](t testing.TB, line string) (v T) {
 	return v
 }
 
-// modelStep is one answer of the model. Those with For are for each request
-// whose last message holds it; the others are given in turn, then "done".
+// modelStep is one answer of the model. Those with For are for each prompt that
+// holds it; the others are given in turn, then "done".
 type modelStep struct {
 	For    string   `json:"for"`
 	Text   []string `json:"text"` // a delta each
@@ -145,8 +145,9 @@ type modelCall struct {
 func wireModel(t testing.TB, steps []modelStep) *agenttest.LLM {
 	next := 0
 	return agenttest.NewScript(t, func(n int, req agent.Request) agenttest.Step {
+		prompt := req.Messages[len(req.Messages)-1].Role == agent.User
 		for i, s := range steps {
-			if s.For != "" && strings.Contains(last(req), s.For) || s.For == "" && i >= next {
+			if s.For != "" && prompt && strings.Contains(last(req), s.For) || s.For == "" && i >= next {
 				if s.For == "" {
 					next = i + 1
 				}
@@ -281,6 +282,11 @@ func (w *wire) start(change any) {
 			})
 		})
 	}
+	poll(w.t, "the folder's resources", func() bool {
+		return len(w.server.o.State.Folders()) == 0 || slices.ContainsFunc(w.server.o.Manager.Servers(), func(i mcp.ServerInfo) bool {
+			return i.Name == "workspace" && i.Resources != nil && *i.Resources > 0
+		})
+	})
 }
 
 // await waits until something matches a pattern.

@@ -10,6 +10,7 @@ import (
 	"iter"
 	"maps"
 	"net/textproto"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
@@ -60,7 +61,7 @@ func (w *wire) connect(llm *agenttest.LLM) {
 	w.servers = h.evidence.watch(w.t, w.servers)
 	w.house, w.llm = h, llm
 	w.vars["ws"], w.vars["root"], w.vars["servers"] = lsptest.FileURI(h.root), h.root, serverEntries(w.t, w.servers)
-	w.vars["state"] = lsptest.FileURI(h.state)
+	w.vars["state"], w.vars["dir"], w.vars["config"] = lsptest.FileURI(h.state), lsptest.FileURI(h.dir), lsptest.FileURI(filepath.Join(h.dir, "config"))
 	base := h.server.route
 	h.server.route = func(method string) (prepare, bool) {
 		if p := testMethod(method); p != nil {

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,7 +17,8 @@ import (
 //	["…", …]    is a list that holds these, and may hold more, in any order;
 //	            without the "…" it holds these alone, in any order
 //
-// $ws is the URI of the folder, $root its path, $state the URI of the state's,
+// $ws is the URI of the folder, $root its path, $state, $config and $dir the URIs of
+// the state, the user's configuration and what holds them all,
 // "$servers" the configuration of the fake servers.
 
 var variable = regexp.MustCompile(`\$[a-z][A-Za-z0-9]*`)
@@ -97,7 +99,14 @@ func matchesList(want, got []any, bound map[string]any) bool {
 			open = true
 			continue
 		}
-		i := slices.IndexFunc(rest, func(g any) bool { return matches(w, g, bound) })
+		i := slices.IndexFunc(rest, func(g any) bool {
+			tried := maps.Clone(bound) // what does not match binds nothing
+			if !matches(w, g, tried) {
+				return false
+			}
+			maps.Copy(bound, tried)
+			return true
+		})
 		if i < 0 {
 			return false
 		}
@@ -152,6 +161,7 @@ func TestPatterns(t *testing.T) {
 		{`["…",1,1]`, `[2,1]`, false},
 		{`{"a":"$x","b":"$x"}`, `{"a":1,"b":1}`, true},
 		{`{"a":"$x","b":"$x"}`, `{"a":1,"b":2}`, false},
+		{`["…",{"a":"$x","b":2}]`, `[{"a":1,"b":1},{"a":2,"b":2}]`, true},
 		{`null`, `null`, true},
 		{`null`, `false`, false},
 		{`{}`, `[]`, false},
