@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type settings struct {
 	options json.RawMessage // initializationOptions
 	editor  json.RawMessage // section agentls, nil before it is known
 	pull    bool            // the client is to be asked for it
+	pushes  int             // how often it told of it unasked
 	chosen  *picked         // a provider and a model for this connection; nil: as configured
 
 	wake    chan struct{} // 1 slot: there is something for follow to do
@@ -73,14 +75,19 @@ func (t *settings) changed(params []byte) error {
 	}
 	var sections map[string]json.RawMessage
 	_ = json.Unmarshal(p.Settings, &sections) // null, a list: no section of ours
+	mine, ok := sections[section]
 	t.mu.Lock()
-	if mine, ok := sections[section]; ok {
-		t.editor = object(mine)
+	if ok {
+		t.editor, t.pull = object(mine), false // what was asked for before is older
+		t.pushes++
 	} else {
 		t.pull = t.canPull()
 	}
 	t.mu.Unlock()
 	t.reload()
+	if !ok && len(sections) > 0 && !t.canPull() {
+		return fmt.Errorf("the settings have no section %q: put ours into settings.%s", section, section)
+	}
 	return nil
 }
 
@@ -204,6 +211,9 @@ func (t *settings) wantsPull() bool {
 func (t *settings) ask(ctx context.Context) (ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
+	t.mu.Lock()
+	pushes := t.pushes
+	t.mu.Unlock()
 	name := section
 	var values []json.RawMessage
 	err := t.s.call(ctx, "workspace/configuration", protocol.ConfigurationParams{Items: []protocol.ConfigurationItem{{Section: &name}}}, &values)
@@ -215,6 +225,9 @@ func (t *settings) ask(ctx context.Context) (ok bool) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.pushes != pushes {
+		return false // the answer was on its way when it told something newer
+	}
 	t.editor = object(values[0])
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,6 +30,17 @@ func (w settingsTest) await(notifications string) {
 		w.Start("completionItem/resolve", map[string]any{"label": "x"})
 		return w.s.cfg.Load().Notifications == notifications
 	})
+}
+
+// tapLog also keeps what is logged.
+func tapLog(o *Options) (text func() string) {
+	kept := &slowly{}
+	o.Log = slog.New(slog.NewTextHandler(kept, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	return func() string {
+		kept.mu.Lock()
+		defer kept.mu.Unlock()
+		return kept.String()
+	}
 }
 
 func TestSettingsOfTheEditor(t *testing.T) {
