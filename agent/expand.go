@@ -75,7 +75,7 @@ func (r *run) mentions(text string) []*mention {
 	for _, m := range r.a.manager.Mentions(text) {
 		one := &mention{Mention: m, result: MentionResult{Server: m.Server, URI: m.URI}}
 		switch {
-		case m.Quoted && !m.Known:
+		case m.Quoted && !m.Known && !m.Expands:
 			continue // text like any other
 		case m.Quoted:
 			one.result.Status = "skipped"

@@ -239,7 +239,7 @@ func sumOfMentions(m promptModel) uint64 {
 	h.SetSeed(sums)
 	for _, b := range m.blocks {
 		for _, m := range b.mentions {
-			_, _ = fmt.Fprintln(&h, m.Start, m.End, m.Known, m.Quoted, m.Server != "")
+			_, _ = fmt.Fprintln(&h, m.Start, m.End, m.Known, m.Expands, m.Quoted, m.Server != "")
 		}
 	}
 	return h.Sum64()

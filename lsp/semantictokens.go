@@ -75,7 +75,7 @@ func blockTokens(text string, b promptBlock, names map[string]bool) []token {
 		}
 		colon := m.Start + len("@") + len(m.Name) + len(":")
 		kind := tokenOther
-		if m.Known {
+		if m.Known || m.Expands {
 			kind = tokenKnown
 		}
 		tokens = append(tokens, token{textSpan{m.Start, colon}, tokenServer}, token{textSpan{colon, m.End}, kind})

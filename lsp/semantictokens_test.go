@@ -72,15 +72,15 @@ func TestSemanticTokens(t *testing.T) {
 	}
 }
 
-// What servers offer has its own tokens: listed URIs, and prompts with the
+// What servers offer has its own tokens: URIs that are listed or of a template, and prompts with the
 // names of their arguments.
 func TestSemanticTokensOfServers(t *testing.T) {
 	w := newWorld(t, setup{servers: fake(mcptest.Options{})})
 	uri := lsptest.FileURI(filepath.Join(w.root, "a.agentls.md"))
-	text := "/fake:review focus=tests loud\n/fake:nothing focus=x\n@fake:file://doc1.md and @fake:file://doc9.md"
+	text := "/fake:review focus=tests loud\n/fake:nothing focus=x\n@fake:file://doc1.md and @fake:file://doc9.txt"
 	w.Open(uri, "agentls", text)
 	want := []string{
-		"namespace /fake:", "function review", "parameter focus=", "namespace @fake:", "string file://doc1.md", "namespace @fake:", "variable file://doc9.md",
+		"namespace /fake:", "function review", "parameter focus=", "namespace @fake:", "string file://doc1.md", "namespace @fake:", "variable file://doc9.txt",
 	}
 	poll(t, "the tokens of what the server offers", func() bool {
 		raw := w.Call("textDocument/semanticTokens/full", obj{"textDocument": obj{"uri": uri}})

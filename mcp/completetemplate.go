@@ -78,6 +78,31 @@ func (m *Manager) askValues(ctx context.Context, c *completer) {
 	}
 }
 
+// templates finds those that hold the query, and those whose variable the
+// query has come to.
+func (c *completer) templates(s *serverSnapshot) {
+	list := s.index.templates
+	if len(list) > maxTemplates {
+		list, c.all = list[:maxTemplates], false
+	}
+	for i := range list {
+		tpl := &list[i]
+		t, ok := c.judge(tpl.URITemplate, tpl.Name, tpl.Title)
+		if in := c.into(tpl); in != nil {
+			if len(in.values) > 0 {
+				c.addValues(s, in)
+				continue
+			}
+			t, ok = max(t, tierPrefix), true
+		}
+		if ok {
+			c.hits[t] = append(c.hits[t], hit{
+				server: s, template: &tpl.Template, label: label(tpl.Title, tpl.Name, tpl.URITemplate), insert: c.insertTemplate(s.mention, tpl),
+			})
+		}
+	}
+}
+
 // into returns how the query has come into a template; nil: it has not.
 func (c *completer) into(tpl *indexedTemplate) *typedInto {
 	for _, in := range c.typed {

@@ -192,11 +192,12 @@ func parsePrompt(raw json.RawMessage) (Prompt, bool) {
 	for _, item := range p.Arguments.v {
 		var a struct {
 			Name        maybe[string] `json:"name"`
+			Title       maybe[string] `json:"title"`
 			Description maybe[string] `json:"description"`
 			Required    maybe[bool]   `json:"required"`
 		}
 		if json.Unmarshal(item, &a) == nil && a.Name.v != "" {
-			out.Arguments = append(out.Arguments, PromptArgument{Name: a.Name.v, Description: a.Description.v, Required: a.Required.v})
+			out.Arguments = append(out.Arguments, PromptArgument{Name: a.Name.v, Title: a.Title.v, Description: a.Description.v, Required: a.Required.v})
 		}
 	}
 	return out, true

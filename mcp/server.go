@@ -125,6 +125,7 @@ type Prompt struct {
 // PromptArgument is one argument of a [Prompt].
 type PromptArgument struct {
 	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"`
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required,omitempty"`
 }
