@@ -349,3 +349,16 @@ func TestTwoSetupsAtOnce(t *testing.T) {
 		poll(t, "the last choice", func() bool { return n.server.cfg.Load().Provider.Name == c.Provider.Name })
 	}
 }
+
+// A choice for the connection (agentls.model) gives way to what is set up then.
+func TestSetupAfterAModelWasChosen(t *testing.T) {
+	n := newNewcomer(t, setup{}, somewhere(), somebody())
+	commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "mistral", "model": "mistral-small"})
+	commandAs[modelInfo](n.world, "agentls.model", obj{"model": "mistral-large"})
+	n.answered("mistral mistral-large sk-mistral-secret")
+	r := commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "mistral", "model": "mistral-small"}) // as the file has it
+	if r.InForce.Model != "mistral-small" || r.Warning != "" {
+		t.Errorf("%+v", r)
+	}
+	n.answered("mistral mistral-small sk-mistral-secret")
+}

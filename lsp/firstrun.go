@@ -26,7 +26,7 @@ func (s *Server) firstRun(ctx context.Context) {
 	if !cfg.Unset || cfg.Notifications == "off" || !s.isFirstRun() {
 		return
 	}
-	text := "agentls: no model is set up yet, so a stand-in without one answers. To choose one, " + s.howToSetUp() + ". In a shell, `agentls doctor` says what it finds."
+	text := "agentls: no model is set up yet. " + s.howToSetUp() + "; `agentls doctor` in a shell says what it finds."
 	s.showMessage(protocol.MessageTypeInfo, text)
 	s.logMessage(protocol.MessageTypeInfo, text)
 }
@@ -52,17 +52,20 @@ func (s *Server) isFirstRun() bool {
 // setUpTitle is the code action that sets a model up.
 const setUpTitle = "Set up a model…"
 
-// howToSetUp says how a person runs agentls.setup in this editor.
+// howToSetUp says how a person runs agentls.setup in this editor, in as few
+// words as fit on one line: some have no more for a message.
 func (s *Server) howToSetUp() string {
-	if s.peer.features.approvals {
-		return "run agentls.setup, or write it into " + clean(s.o.Config.File())
+	action := fmt.Sprintf("Choose the code action “%s” in a *%s file", setUpTitle, promptExtension)
+	name := strings.ToLower(s.peer.name)
+	switch {
+	case s.peer.features.approvals && name == "neovim":
+		return "Run :Agentls setup"
+	case s.peer.features.approvals:
+		return "Run agentls.setup, or write one into " + clean(s.o.Config.File())
+	case name == "helix":
+		return "Run :lsp-workspace-command agentls.setup"
+	case name == "neovim", name == "zed", name == "eglot", name == "emacs": // a command takes a line of code there, or cannot be run
+		return action
 	}
-	action := fmt.Sprintf("choose the code action “%s” in a file whose name ends in %s", setUpTitle, promptExtension)
-	switch strings.ToLower(s.peer.name) {
-	case "helix":
-		return "run :lsp-workspace-command agentls.setup, or " + action
-	case "neovim":
-		return "run :lua vim.lsp.buf_request(0, 'workspace/executeCommand', {command = 'agentls.setup'}), or " + action
-	}
-	return action + ", or let your editor run the command agentls.setup"
+	return action + ", or run the command agentls.setup"
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
@@ -299,6 +300,23 @@ func TestFirstRunIsToldOncePerMachine(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "state", "firstrun.json")); err != nil || string(text) != "{\"version\": 1}\n" {
 		t.Errorf("%v %q", err, text)
 	}
+}
+
+// What a person reads fits the editor; where there is one line for it, it fits
+// on that.
+func TestFirstRunInEachEditor(t *testing.T) {
+	for client, want := range map[string]string{
+		"-": "code action “Set up a model…” in a *.agentls.md file, or run the command agentls.setup", "Visual Studio Code": "or run the command agentls.setup",
+		"Neovim": "code action “Set up a model…” in a *.agentls.md file; `agentls doctor`", "Eglot": "*.agentls.md file; `agentls doctor`", "Zed": "*.agentls.md file; `agentls doctor`",
+		"helix": "Run :lsp-workspace-command agentls.setup; `agentls doctor`",
+	} {
+		n := newNewcomer(t, setup{init: lsptest.Init{Client: client}}, wares{}, nil)
+		if text := n.told("no model is set up yet"); !strings.Contains(text, want) || utf8.RuneCountInString(text) > 180 {
+			t.Errorf("%s: %q, want %q", client, text, want)
+		}
+	}
+	n := newNewcomer(t, setup{init: lsptest.Init{Client: "Neovim", Features: []string{"approvals"}}}, wares{}, nil)
+	n.told("Run :Agentls setup;")
 }
 
 // Nobody is told who chose: the stand-in itself, a provider in the settings

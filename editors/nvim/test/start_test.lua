@@ -11,8 +11,8 @@ return {
         return vim.iter(vim.tbl_keys(package.loaded)):filter(function(name)
           return vim.startswith(name, "agentls")
         end):totable()]]), {})
-      equal(editor:lua([[return vim.fn.getcompletion("Agentls s", "cmdline")]]), { "send" })
-      equal(editor:lua([[return vim.fn.getcompletion("'<,'>Agentls ", "cmdline")]]), { "ask", "cancel", "log", "send", "undo" })
+      equal(editor:lua([[return vim.fn.getcompletion("Agentls s", "cmdline")]]), { "send", "setup" })
+      equal(editor:lua([[return vim.fn.getcompletion("'<,'>Agentls ", "cmdline")]]), { "ask", "cancel", "log", "send", "setup", "undo" })
     end,
   },
   {

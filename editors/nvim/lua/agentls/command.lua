@@ -27,6 +27,10 @@ function commands.cancel()
   require("agentls").cancel()
 end
 
+function commands.setup()
+  require("agentls.setup").setup()
+end
+
 function commands.undo(_, rest)
   require("agentls.undo").undo(rest ~= "" and rest or nil)
 end

@@ -64,6 +64,27 @@
 ---@field refused {uri: string, reason: string}[]
 ---@field untracked string[] tools
 
+---@class agentls.Found
+---@field provider string
+---@field title string
+---@field baseURL string
+---@field models string[]
+---@field model? string that is configured
+---@field keyVariable? string where its key is from
+---@field inForce? boolean
+---@field error? string why it does not tell its models, and what to do
+
+---@class agentls.SetupFound
+---@field found agentls.Found[]
+---@field config string the path of the user's file
+
+---@class agentls.SetupResult
+---@field provider string
+---@field model string
+---@field config string
+---@field inForce {provider: string, model?: string, error?: string}
+---@field warning? string
+
 ---@class (exact) agentls.ApproveResult
 ---@field decision "once"|"session"|"always"|"deny"
 ---@field reason? string
