@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -63,9 +64,18 @@ func TestProtocolClient(t *testing.T) {
 			cmd := exec.Command("node", "--test", "--test-reporter=spec", file)
 			cmd.Env = append(demoEnvironment(os.Environ(), dir), "AGENTLS_SETUP="+string(setup), "GORACE=atexit_sleep_ms=0")
 			cmd.WaitDelay = time.Second
-			if out, err := cmd.CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s", err, out)
+			out, err := cmd.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
 			}
+			counts := map[string]string{}
+			for _, m := range regexp.MustCompile(`(?m)^ℹ (pass|skipped|todo) (\d+)$`).FindAllStringSubmatch(string(out), -1) {
+				counts[m[1]] = m[2]
+			}
+			if counts["pass"] == "" || counts["pass"] == "0" || counts["skipped"] != "0" || counts["todo"] != "0" {
+				t.Errorf("not all tests ran: %v\n%s", counts, out)
+			}
+			t.Logf("%s tests", counts["pass"])
 		})
 	}
 	if !t.Failed() {
