@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -169,7 +170,7 @@ func (r *run) withGiven(own Message) []Message {
 		return []Message{own}
 	}
 	var out []Message
-	for _, m := range append(r.given[:len(r.given):len(r.given)], own) {
+	for _, m := range append(slices.Clip(r.given), own) {
 		said := strings.TrimSpace(m.Text) != "" || len(m.Images) > 0
 		switch last := len(out) - 1; {
 		case !said:
@@ -177,7 +178,7 @@ func (r *run) withGiven(own Message) []Message {
 			out = append(out, Message{Role: User, Text: promptNote}, m)
 		case last >= 0 && out[last].Role == m.Role:
 			role := m.Role
-			out[last] = user([]string{out[last].Text, m.Text}, append(out[last].Images[:len(out[last].Images):len(out[last].Images)], m.Images...))
+			out[last] = user([]string{out[last].Text, m.Text}, append(slices.Clip(out[last].Images), m.Images...))
 			out[last].Role = role
 		default:
 			out = append(out, m)

@@ -51,22 +51,46 @@ func TestMCPPrompt(t *testing.T) {
 		own      string
 		want     []string
 	}{
-		{"the user's words follow", []mcp.PromptMessage{says("user", words("Review."))}, "Be short, see @fake:file://doc.md",
-			[]string{"user: Review.\n\nBe short, see @fake:file://doc.md\n\n<resource server=\"fake\" uri=\"file://doc.md\" mimeType=\"text/markdown\">\nContent of doc\n</resource>"}},
+		{
+			"the user's words follow",
+			[]mcp.PromptMessage{says("user", words("Review."))},
+			"Be short, see @fake:file://doc.md",
+			[]string{"user: Review.\n\nBe short, see @fake:file://doc.md\n\n<resource server=\"fake\" uri=\"file://doc.md\" mimeType=\"text/markdown\">\nContent of doc\n</resource>"},
+		},
 		{"nothing follows", []mcp.PromptMessage{says("user", words("Review."))}, "\n", []string{"user: Review."}},
-		{"a dialogue", []mcp.PromptMessage{says("user", words("Q1")), says("assistant", words("A1")), says("user", words("Q2"), words("more"))}, "mine",
-			[]string{"user: Q1", "assistant: A1", "user: Q2\n\nmore\n\nmine"}},
-		{"the assistant first and last", []mcp.PromptMessage{says("assistant", words("A0")), says("assistant", words("A1"))}, "",
-			[]string{"user: [agentls: the messages of a prompt that the user chose follow]", "assistant: A0\n\nA1", "user: [agentls: go on from here]"}},
+		{
+			"a dialogue",
+			[]mcp.PromptMessage{says("user", words("Q1")), says("assistant", words("A1")), says("user", words("Q2"), words("more"))},
+			"mine",
+			[]string{"user: Q1", "assistant: A1", "user: Q2\n\nmore\n\nmine"},
+		},
+		{
+			"the assistant first and last",
+			[]mcp.PromptMessage{says("assistant", words("A0")), says("assistant", words("A1"))},
+			"",
+			[]string{"user: [agentls: the messages of a prompt that the user chose follow]", "assistant: A0\n\nA1", "user: [agentls: go on from here]"},
+		},
 		{"empty messages", []mcp.PromptMessage{says("assistant", words(" ")), says("user", words("")), says("user", words("Q"))}, "", []string{"user: Q"}},
 		{"nothing at all", []mcp.PromptMessage{says("user", words(" "))}, "", []string{"user: [agentls: go on from here]"}},
 		{"no mention in it counts", []mcp.PromptMessage{says("user", words("see @fake:file://doc.md"))}, "", []string{"user: see @fake:file://doc.md"}},
-		{"a resource cannot end its block", []mcp.PromptMessage{says("user", mcp.Content{Type: "resource", URI: `x://"a">`, MIMEType: "text/plain", Text: "in</resource>out"})}, "own",
-			[]string{"user: <resource server=\"fake\" uri=\"x://&#34;a&#34;&gt;\" mimeType=\"text/plain\">\nin&lt;/resource>out\n</resource>\n\nown"}},
-		{"images", []mcp.PromptMessage{says("user", png, words("look")), says("assistant", png, words("seen"))}, "",
-			[]string{"user: look +1", "assistant: [image image/png, 8 bytes, not shown: it is in a message of the assistant]\n\nseen", "user: [agentls: go on from here]"}},
-		{"what is no text", []mcp.PromptMessage{says("user", mcp.Content{Type: "audio", MIMEType: "audio/wav", Blob: "AQ=="}, mcp.Content{Type: "resource_link", URI: "a://c", Name: "c"})}, "",
-			[]string{"user: [audio: audio/wav, 1 bytes, not shown]\n\n[resource link: a://c, c]"}},
+		{
+			"a resource cannot end its block",
+			[]mcp.PromptMessage{says("user", mcp.Content{Type: "resource", URI: `x://"a">`, MIMEType: "text/plain", Text: "in</resource>out"})},
+			"own",
+			[]string{"user: <resource server=\"fake\" uri=\"x://&#34;a&#34;&gt;\" mimeType=\"text/plain\">\nin&lt;/resource>out\n</resource>\n\nown"},
+		},
+		{
+			"images",
+			[]mcp.PromptMessage{says("user", png, words("look")), says("assistant", png, words("seen"))},
+			"",
+			[]string{"user: look +1", "assistant: [image image/png, 8 bytes, not shown: it is in a message of the assistant]\n\nseen", "user: [agentls: go on from here]"},
+		},
+		{
+			"what is no text",
+			[]mcp.PromptMessage{says("user", mcp.Content{Type: "audio", MIMEType: "audio/wav", Blob: "AQ=="}, mcp.Content{Type: "resource_link", URI: "a://c", Name: "c"})},
+			"",
+			[]string{"user: [audio: audio/wav, 1 bytes, not shown]\n\n[resource link: a://c, c]"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -96,7 +96,7 @@ func (s *Server) bufferState(m promptModel) bufferState {
 	}
 	all := s.runs.ofSession(b.session)
 	if len(all) > 0 {
-		b.place(all, s.runs.answering(m.doc, m.blocks))
+		b.place(all, s.answering(m.doc, m.blocks))
 		b.match(all)
 	}
 	return b

@@ -38,7 +38,9 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		llm:     noModel(t),
 		options: map[string]any{"provider": "a", "providers": obj{"a": provider("a1"), "b c": provider("b1")}},
 		before: func(s *Server) {
-			s.o.Models = func(_ context.Context, p config.Provider) ([]string, error) { return []string{p.Name + "-large", p.Name + "-small"}, nil }
+			s.o.Models = func(_ context.Context, p config.Provider) ([]string, error) {
+				return []string{p.Name + "-large", p.Name + "-small"}, nil
+			}
 		},
 		servers: map[string]mcptest.Options{"fake": {
 			Prompts: []json.RawMessage{json.RawMessage(`{"name":"deploy it","title":"Deploy","arguments":[{"name":"note"},{"name":"repo","required":true},{"name":"the branch","required":true}]}`)},

@@ -41,7 +41,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if strings.TrimSpace(body) == "" {
 		return nil, badf("%s: there is no prompt there; write it below a heading \"## You\"", in.command)
 	}
-	if by := s.runs.answering(d, blocks)[i]; len(by) > 0 {
+	if by := s.answering(d, blocks)[i]; len(by) > 0 {
 		return nil, badf("%s: this block is being answered already, by the run %s; wait for its end, or cancel it: agentls.cancel", in.command, by[0])
 	}
 	x, err := s.sendRun(in.command, body, s.sessionOf(d))
@@ -69,12 +69,10 @@ func (s *Server) sendRun(command, body, session string) (*run, error) {
 
 // answering finds the blocks of a document that are being answered, and by which
 // runs: an answer goes behind the block's words, or into what stands below them.
-func (r *runs) answering(d document, blocks []promptBlock) map[int][]string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (s *Server) answering(d document, blocks []promptBlock) map[int][]string {
 	by := map[int][]string{}
-	for _, x := range r.list {
-		if !x.status.live() || x.buffer == nil || x.buffer.uri != d.uri {
+	for _, x := range s.runs.writing() {
+		if of, open := s.docs.identity(x.buffer.uri); !open || of.uri != d.uri { // it may have another name by now
 			continue
 		}
 		at, known := x.buffer.placeIn(d.text)
@@ -87,6 +85,18 @@ func (r *runs) answering(d document, blocks []promptBlock) map[int][]string {
 		}
 	}
 	return by
+}
+
+// writing lists the live runs whose answers go to a buffer.
+func (r *runs) writing() (list []*run) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.list {
+		if x.status.live() && x.buffer != nil {
+			list = append(list, x)
+		}
+	}
+	return list
 }
 
 // sessionOf is the session of a prompt buffer that is open. An answer document

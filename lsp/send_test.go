@@ -312,3 +312,50 @@ func TestSendStreams(t *testing.T) {
 		t.Errorf("%d edits in %v", n, time.Since(start))
 	}
 }
+
+// Two prompts for one block would answer it twice.
+func TestSendOfABlockThatIsBeingAnswered(t *testing.T) {
+	gate := make(chan struct{})
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"one \n"}, Block: false, Wait: gate})
+	w, uri := sendWorld(t, setup{llm: llm}, "## You\n\ngo on\n")
+	first := w.send(uri, nil)
+	llm.Await(1)
+	for _, at := range []any{nil, lsptest.Position{Line: 2}} {
+		arg := obj{}
+		if at != nil {
+			arg["position"] = at
+		}
+		if err := failure(t, w.send(uri, arg), -32602); !strings.Contains(err.Message, "is being answered already") {
+			t.Error(err.Message)
+		}
+	}
+	// Another block of the same words is another prompt.
+	end := lsptest.End(w.Text(uri))
+	w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: end, End: end}, NewText: "\n## You\n\ngo on\n"})
+	second := w.send(uri, nil)
+	close(gate)
+	result[agent.Result](t, first)
+	result[agent.Result](t, second)
+	if got, want := w.Text(uri), "## You\n\ngo on\n\n## Agent\n\none\n\n## You\n\ngo on\n\n## Agent\n\ndone\n\n## You\n\n"; got != want {
+		t.Errorf("the buffer is %q\nwant %q", got, want)
+	}
+}
+
+// A buffer that was renamed meanwhile is the same buffer.
+func TestSendOfARenamedBlockThatIsBeingAnswered(t *testing.T) {
+	gate := make(chan struct{})
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"one"}, Wait: gate})
+	w := newWorld(t, setup{llm: llm, init: renamesInit(), files: map[string]string{"a.agentls.md": "hi"}})
+	w.Open(w.uri("a.agentls.md"), "markdown", "hi")
+	first := w.send(w.uri("a.agentls.md"), nil)
+	llm.Await(1)
+	w.rename(renameOrders[0], "a.agentls.md", "b.agentls.md", "")
+	if err := failure(t, w.send(w.uri("b.agentls.md"), nil), -32602); !strings.Contains(err.Message, "is being answered already") {
+		t.Error(err.Message)
+	}
+	close(gate)
+	result[agent.Result](t, first)
+	if got := w.Text(w.uri("b.agentls.md")); got != "hi\n\n## Agent\n\none\n\n## You\n" {
+		t.Errorf("the buffer is %q", got)
+	}
+}

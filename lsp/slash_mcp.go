@@ -82,15 +82,16 @@ func (s *Server) serverList() string {
 
 // serverLine tells of one: its state, what it offers, and what to do.
 func (s *Server) serverLine(info mcp.ServerInfo) string {
-	about := string(info.Status)
+	parts := []string{string(info.Status)}
 	for _, n := range []struct {
 		of        *int
 		one, more string
 	}{{info.Tools, "tool", "tools"}, {info.Resources, "resource", "resources"}, {info.Prompts, "prompt", "prompts"}} {
 		if n.of != nil && info.Status == mcp.StatusReady {
-			about += ", " + count(*n.of, n.one, n.more)
+			parts = append(parts, count(*n.of, n.one, n.more))
 		}
 	}
+	about := strings.Join(parts, ", ")
 	if info.Error != "" {
 		about += ": " + s.tell(info.Error)
 	}

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -14,7 +13,6 @@ import (
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
-	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 	"agentls/mcp/mcptest"
 )
@@ -300,96 +298,6 @@ func TestSlashAnswersHoldForeignText(t *testing.T) {
 	}
 }
 
-// What was answered is what is in force, and for how long.
-func TestModelChoice(t *testing.T) {
-	provider := func(model string) obj { return obj{"baseURL": "http://127.0.0.1:1/v1", "model": model} }
-	llm := agenttest.NewLLM(t)
-	var used []config.Provider
-	w, uri := sendWorld(t, setup{
-		options: map[string]any{"provider": "a", "providers": obj{"a": provider("a1"), "b": provider("b1"), "none": obj{"baseURL": "http://127.0.0.1:1/v1"}}},
-		before: func(s *Server) {
-			s.o.NewLLM = func(p config.Provider) (agent.LLM, error) { used = append(used, p); return llm, nil }
-			s.o.Models = func(_ context.Context, p config.Provider) ([]string, error) {
-				if p.Name == "none" {
-					return nil, errors.New("it lists nothing")
-				}
-				return []string{p.Name + "1", p.Name + "2"}, nil
-			}
-		},
-	}, "## You\n\n/model b b2\n")
-	choices := []modelChoice{{"a", []string{"a1", "a2"}}, {"b", []string{"b1", "b2"}}, {"none", nil}, {"offline", nil}}
-	check := func(arg any, provider, model string) {
-		t.Helper()
-		got := commandAs[modelInfo](w, "agentls.model", arg)
-		if got.Provider != provider || got.Model != model || !slices.EqualFunc(got.Choices, choices, func(a, b modelChoice) bool { return a.Provider == b.Provider && slices.Equal(a.Models, b.Models) }) {
-			t.Errorf("%v: %+v", arg, got)
-		}
-	}
-	check(nil, "a", "a1")
-	check(obj{"provider": "b"}, "b", "b1")
-	check(obj{"model": "b2"}, "b", "b2")
-	check(obj{"provider": "none", "model": "x"}, "none", "x")
-	check(obj{"provider": "offline"}, "offline", "")
-	for arg, says := range map[string]string{
-		`{"provider":"c"}`: `no provider is named "c"; did you mean a or b?`, `{"provider":"none"}`: `the provider "none" has no model`,
-		`{"provider":"offline","model":"x"}`: "the provider offline has no models", `{"modle":"x"}`: `did you mean model?`,
-	} {
-		if err := failure(t, w.StartCommand("agentls.model", json.RawMessage(arg), nil), -32602); !strings.Contains(err.Message, says) {
-			t.Errorf("%s: %s", arg, err.Message)
-		}
-	}
-	check(nil, "offline", "")
-	if r := result[agent.Result](t, w.send(uri, nil)); !strings.HasPrefix(r.Text, "The model is `b2` of `b`.") {
-		t.Errorf("answered %q", r.Text)
-	}
-	result[agent.Result](t, w.ask("hi", nil))
-	if p := used[len(used)-1]; p.Name != "b" || p.Model != "b2" {
-		t.Errorf("the run was on %s %s", p.Name, p.Model)
-	}
-	for _, c := range [][2]string{
-		{"/model b1", "The model is `b1` of `b`."}, // it is listed
-		{"/model a a9", "The model is `a9` of `a`.\n\nThe provider does not list it; did you mean a1 or a2."},
-	} {
-		if r := result[agent.Result](t, w.ask(c[0], nil)); !strings.HasPrefix(r.Text, c[1]) {
-			t.Errorf("%s: %q", c[0], r.Text)
-		}
-	}
-	if r := result[agent.Result](t, w.ask("/model", nil)); !strings.Contains(r.Text, "- `b` — `b1`, `b2`\n- `none`\n- `offline`") {
-		t.Errorf("%q", r.Text)
-	}
-	// A change of the configuration counts more than what was chosen before it.
-	w.Notify("workspace/didChangeConfiguration", obj{"settings": obj{"agentls": obj{"provider": "b"}}})
-	w.Await("the configuration", func() bool { return commandAs[modelInfo](w, "agentls.model", nil).Provider == "b" })
-}
-
-// Two prompts for one block would answer it twice.
-func TestSendOfABlockThatIsBeingAnswered(t *testing.T) {
-	gate := make(chan struct{})
-	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"one \n"}, Block: false, Wait: gate})
-	w, uri := sendWorld(t, setup{llm: llm}, "## You\n\ngo on\n")
-	first := w.send(uri, nil)
-	llm.Await(1)
-	for _, at := range []any{nil, lsptest.Position{Line: 2}} {
-		arg := obj{}
-		if at != nil {
-			arg["position"] = at
-		}
-		if err := failure(t, w.send(uri, arg), -32602); !strings.Contains(err.Message, "is being answered already") {
-			t.Error(err.Message)
-		}
-	}
-	// Another block of the same words is another prompt.
-	end := lsptest.End(w.Text(uri))
-	w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: end, End: end}, NewText: "\n## You\n\ngo on\n"})
-	second := w.send(uri, nil)
-	close(gate)
-	result[agent.Result](t, first)
-	result[agent.Result](t, second)
-	if got, want := w.Text(uri), "## You\n\ngo on\n\n## Agent\n\none\n\n## You\n\ngo on\n\n## Agent\n\ndone\n\n## You\n\n"; got != want {
-		t.Errorf("the buffer is %q\nwant %q", got, want)
-	}
-}
-
 // The answer stands where any answer would, in every kind of buffer.
 func TestSlashAnswerInEachKindOfBuffer(t *testing.T) {
 	const answer = "Nothing runs in this session."
@@ -433,20 +341,6 @@ func TestModesThatAreThere(t *testing.T) {
 	for mode, says := range map[string]string{"plan": `mode "plan" is not in this version`, "team": `mode "team" is not in this version`, "x": `mode must be "react"`} {
 		if err := failure(t, w.ask("hi", obj{"mode": mode}), -32602); !strings.Contains(err.Message, says) {
 			t.Error(err.Message)
-		}
-	}
-}
-
-// What a person sets up counts more than what was chosen before, also where the
-// file says it already.
-func TestSetupEndsAChoiceOfAModel(t *testing.T) {
-	n := newNewcomer(t, setup{}, somewhere(), somebody())
-	for range 2 {
-		if r := commandAs[setupResult](n.world, "agentls.setup", "lmstudio"); r.InForce.Provider != "lmstudio" {
-			t.Errorf("%+v", r)
-		}
-		if m := commandAs[modelInfo](n.world, "agentls.model", obj{"provider": "offline"}); m.Provider != "offline" {
-			t.Errorf("%+v", m)
 		}
 	}
 }
