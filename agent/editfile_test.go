@@ -204,3 +204,19 @@ func TestFailedEditShowsNoSecrets(t *testing.T) {
 	b.env.asked = true
 	b.check(editFileTool(), edit(".env", "one=SECRT", "x"), "error: ", "one=SECRET")
 }
+
+// A file that was renamed is another one to write_file: what was read of its old
+// name allows no blind write of either.
+func TestRenamedFileIsReadAgain(t *testing.T) {
+	b := newBench(t)
+	b.check(readFileTool(), fields{"path": "a.txt"}, "one")
+	if err := os.Rename(filepath.Join(b.dir, "a.txt"), filepath.Join(b.dir, "moved.txt")); err != nil {
+		t.Fatal(err)
+	}
+	b.write("ws/a.txt", "another\n")
+	b.check(writeFileTool(), fields{"path": "moved.txt", "content": "x"}, "error: ", "was not read in this session")
+	b.check(writeFileTool(), fields{"path": "a.txt", "content": "x"}, "error: ", "changed since it was read")
+	b.check(editFileTool(), edit("moved.txt", "one", "1"), "Edited moved.txt")
+	b.check(readFileTool(), fields{"path": "a.txt"}, "another")
+	b.check(writeFileTool(), fields{"path": "a.txt", "content": "x"}, "Replaced a.txt")
+}

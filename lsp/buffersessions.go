@@ -25,10 +25,11 @@ type bufferSessions struct {
 	file string
 	log  func(what string, err error)
 
-	mu    sync.Mutex
-	known map[string]movedBuffer // by canonical URI
-	fresh map[string]movedBuffer // not on disk yet
-	write sync.Mutex             // held while the file is changed
+	mu     sync.Mutex
+	known  map[string]movedBuffer // by canonical URI
+	fresh  map[string]movedBuffer // not on disk yet
+	write  sync.Mutex             // held while the file is changed
+	looked time.Time              // the file's, when it was loaded last; guarded by write
 }
 
 // movedBuffer is the session of a prompt buffer.
@@ -58,8 +59,8 @@ func newBufferSessions(s *Server) *bufferSessions {
 	return b
 }
 
-// load reads the file: once before anything is answered, and again when a
-// prompt buffer is opened, as another process may have renamed it.
+// load reads the file: once before anything is answered, and when a document
+// is opened, as another process may have renamed it.
 func (b *bufferSessions) load() {
 	on, err := b.read()
 	if err != nil {
@@ -70,6 +71,21 @@ func (b *bufferSessions) load() {
 	defer b.mu.Unlock()
 	maps.Copy(on, b.fresh)
 	b.known = on
+}
+
+// refresh loads the file if it changed since.
+func (b *bufferSessions) refresh() {
+	info, err := os.Stat(b.file)
+	if err != nil {
+		return // there is none, or load will tell
+	}
+	b.write.Lock()
+	changed := !info.ModTime().Equal(b.looked)
+	b.looked = info.ModTime()
+	b.write.Unlock()
+	if changed {
+		b.load()
+	}
 }
 
 // read reads the file; a newer one is refused and kept.

@@ -185,6 +185,7 @@ func (s *Server) notification(method string, params []byte) (err error) {
 	case "initialized":
 		s.initialized()
 	case "textDocument/didOpen":
+		s.background.Go(s.buffers.refresh)
 		return s.docs.didOpen(params)
 	case "textDocument/didChange":
 		return s.docs.didChange(params)

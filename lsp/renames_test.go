@@ -225,3 +225,36 @@ func TestBuffersFileIsBounded(t *testing.T) {
 		t.Errorf("%d entries, %v", len(on), err)
 	}
 }
+
+// Another process that has the same state hears of a rename when it opens the
+// buffer.
+func TestRenameByAnotherProcess(t *testing.T) {
+	dir := t.TempDir()
+	w := newWorld(t, setup{dir: dir, llm: agenttest.NewLLM(t), init: renamesInit(), files: map[string]string{"a.agentls.md": "hi"}})
+	other := newWorld(t, setup{dir: dir, llm: agenttest.NewLLM(t), init: renamesInit()})
+	w.Open(w.uri("a.agentls.md"), "markdown", "hi")
+	first := result[agent.Result](t, w.send(w.uri("a.agentls.md"), nil))
+	w.rename("tell close open", "a.agentls.md", "b.agentls.md", "")
+	w.awaitBuffers(2)
+	other.Open(other.uri("b.agentls.md"), "markdown", "hi")
+	key, _ := canonical(other.uri("b.agentls.md"))
+	poll(t, "the session of the renamed buffer", func() bool {
+		moved, ok := other.server.buffers.of(key)
+		return ok && moved.Session == first.Session
+	})
+}
+
+// Edits name a document as the editor does, however others spell it.
+func TestEditsAreSentInTheEditorsSpelling(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Text("answer"))})
+	plain := w.uri("chat.agentls.md")
+	spelled := strings.Replace(strings.Replace(plain, "file:///", "file://localhost/", 1), "chat", "%63h%61t", 1)
+	w.Open(spelled, "markdown", "hi")
+	result[agent.Result](t, w.send(plain, nil))
+	if got := w.Text(spelled); !strings.Contains(got, "answer") {
+		t.Errorf("the buffer is %q", got)
+	}
+	if edits := w.Requests("workspace/applyEdit"); len(edits) != 1 || !strings.Contains(string(edits[0].Params), `"`+spelled+`"`) {
+		t.Errorf("edits %s", edits)
+	}
+}
