@@ -11,9 +11,15 @@ import (
 	"go.lsp.dev/uri"
 )
 
-// confirmWithin is how long an edit may take until the document has the
-// expected text (CONTRACT §6, Edits).
-const confirmWithin = 2 * time.Second
+const (
+	// confirmWithin is how long an edit may take, once it is answered or its run
+	// is cancelled, until the document has the expected text (CONTRACT §6, Edits).
+	confirmWithin = 2 * time.Second
+	// answerWithin is how long it may take to be answered, and in Neovim to be
+	// confirmed: after a choice from a list it does nothing in Visual mode until a
+	// key or 'updatetime' comes, 4 s, for each of both.
+	answerWithin = 10 * time.Second
+)
 
 var (
 	errClosed      = errors.New("it was closed")
@@ -60,7 +66,11 @@ func (s *Server) change(ctx context.Context, c change) (now document, again bool
 		}
 		return document{}, false, fmt.Errorf("the editor refused the edit%s", s.because(result.Reason))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, confirmWithin, errUnconfirmed)
+	patience := confirmWithin
+	if s.isNeovim() {
+		patience = answerWithin
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, errUnconfirmed)
 	defer cancel()
 	for {
 		changed := s.docs.changed(c.of.uri)

@@ -42,7 +42,7 @@ func (s *Server) sendReplacement(ctx context.Context, d document, e agent.Edit, 
 		defer cancel()
 		ctx = limited
 	} else {
-		unhurried, cancel := s.unhurried(ctx, confirmWithin)
+		unhurried, cancel := s.unhurried(ctx, answerWithin)
 		defer cancel()
 		ctx = unhurried
 	}
@@ -61,7 +61,7 @@ func (s *Server) sendReplacement(ctx context.Context, d document, e agent.Edit, 
 			lacks: func(text string) bool { return follows(e.Before, e.After, text) },
 		})
 		switch {
-		case errors.Is(err, errClosed), err != nil && ctx.Err() != nil:
+		case errors.Is(err, errClosed), errors.Is(err, errUnconfirmed), err != nil && ctx.Err() != nil:
 			return document{}, fmt.Errorf("%w: %w", agent.ErrUnconfirmed, err)
 		case !again:
 			return now, err
@@ -73,12 +73,17 @@ func (s *Server) sendReplacement(ctx context.Context, d document, e agent.Edit, 
 	}
 }
 
-// unhurried is a context that ends with the connection or after d, and not
-// with ctx: what was sent to the editor happens there, cancelled or not.
+// unhurried is a context that ends with the connection, after d, or some time
+// after ctx: what was sent to the editor happens there, cancelled or not.
 func (s *Server) unhurried(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	apart, cancel := context.WithTimeoutCause(context.WithoutCancel(ctx), d, errUnconfirmed)
-	stop := context.AfterFunc(s.alive, cancel)
-	return apart, func() { stop(); cancel() }
+	late, end := context.WithCancelCause(apart)
+	gone := context.AfterFunc(s.alive, cancel)
+	cancelled := context.AfterFunc(ctx, func() {
+		timer := time.AfterFunc(confirmWithin, func() { end(errUnconfirmed) })
+		context.AfterFunc(late, func() { timer.Stop() })
+	})
+	return late, func() { gone(); cancelled(); end(nil); cancel() }
 }
 
 // sameText reports whether a document has a text. Neovim ends each text with a

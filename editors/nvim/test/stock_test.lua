@@ -56,6 +56,16 @@ local function rewrite(world, arguments)
   return editor
 end
 
+-- Waits until the answer document tells what became of the call.
+local function wait_told(editor, text)
+  editor:wait(text, [[
+    local text = ...
+    return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
+      return vim.api.nvim_buf_get_name(buf):find("/answers/") ~= nil
+        and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false)):find(text, 1, true) ~= nil
+    end)]], text)
+end
+
 return {
   {
     "autotrigger: the item stays at every key",
@@ -194,6 +204,7 @@ return {
       editor:lua([[answer_question("Allow once")]])
       editor:wait("the change", [[return vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == "2"]])
       equal(editor:lines()[1], "one")
+      wait_told(editor, "Edited a.txt: +1 −1 lines")
     end,
   },
   {
@@ -221,11 +232,7 @@ return {
       check(shown("-two\n+new 1.1\n+new 1.2\n"), "%s", editor:state())
       check(editor:lua([[return vim.api.nvim_buf_get_name(0)]]):find("a.txt$"), "the focus is elsewhere")
       editor:lua([[answer_question("Deny")]])
-      editor:wait("the end", [[
-        return vim.iter(vim.api.nvim_list_bufs()):any(function(buf)
-          return vim.api.nvim_buf_get_name(buf):find("/answers/") ~= nil
-            and table.concat(vim.api.nvim_buf_get_lines(buf, 0, -1, false)):find("The user rejected this call", 1, true) ~= nil
-        end)]])
+      wait_told(editor, "The user rejected this call")
       equal(editor:lines()[2], "two")
       editor:lua([[execute("agentls.ask", ...)]], "CALL edit_file " .. arguments:gsub("new 1", "new 2"))
       editor:wait("the question", [[return #questions == 2]])

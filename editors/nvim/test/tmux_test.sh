@@ -143,6 +143,17 @@ keys 'Vgra'
 wait_for stock-menu-again '6: Ask about this…'
 keys '6'; key Enter
 wait_for stock-new '^About `world\.txt`, line 1:' '^```text' '/prompts/.*\.agentls\.md'
+# A rewrite: the change is on the screen before it is in the file.
+printf 'one\n\ttwo\nCALL edit_file {"path": "edit.txt", "edits": [{"old": "\\u0074wo", "new": "2"}]}\n' >edit.txt
+keys ':edit edit.txt | lua vim.lsp.start({ name = "agentls", cmd = vim.g.agentls.cmd, root_dir = vim.fn.getcwd(), init_options = vim.g.agentls.options })'; key Enter
+wait_for stock-edit '^CALL edit_file'
+keys ':2'; key Enter
+keys 'Vjgra'
+wait_for stock-rewrite-menu '2: Rewrite'
+keys '2'; key Enter
+wait_for stock-rewrite-question 'agentls: change edit\.txt \(\+1 −1 lines\): - two → \+ 2\?' '1: Deny' '2: Allow once'
+keys '2'; key Enter
+wait_for stock-rewritten '^ +2 *$' '^Tool said: Edited edit\.txt'
 quit stock-quit
 
 echo "$passed passed, $failed failed"
