@@ -78,7 +78,8 @@ func TestMendingsOfMentions(t *testing.T) {
 			},
 			{
 				"several that are as near", "@docs:file://doc7.md", 0,
-				[]string{"Change to @docs:file://doc0.md", "Change to @docs:file://doc1.md", "Change to @docs:file://doc2.md", "Leave as text, in backticks"}, nil,
+				[]string{"Change to @docs:file://doc0.md", "Change to @docs:file://doc1.md", "Change to @docs:file://doc2.md", "Leave as text, in backticks"},
+				nil,
 			},
 			{"in brackets no backtick quotes", "(@nobody:x://y)", 3, nil, nil},
 			{"backticks inside", "@docs:<file://a`b.md>", 3, []string{"Leave as text, in backticks"}, []string{"``@docs:<file://a`b.md>``"}},
@@ -256,6 +257,34 @@ func TestMendingAsksForTrust(t *testing.T) {
 		}
 		next(command) // the whole question once more
 		w.awaitStatus("docs", mcp.StatusReady)
+		w.awaitMarks(uri)
+	}
+}
+
+// A server that is off is turned on by its fix, where the client knows the
+// command; a client with approvals runs no such action.
+func TestMendingEnablesAServer(t *testing.T) {
+	for _, features := range [][]string{nil, {"approvals"}} {
+		command, args, env := mcptest.Command(t, withoutTemplates)
+		w := newWorld(t, setup{llm: agenttest.NewLLM(t), init: lsptest.Init{Features: features}, options: obj{"mcpServers": obj{
+			"docs": obj{"command": command, "args": args, "env": env, "disabled": true},
+		}}})
+		uri := lsptest.FileURI(filepath.Join(w.root, "x.agentls.md"))
+		w.Open(uri, "markdown", "@docs:file://doc0.md")
+		w.awaitMarks(uri, "0:0-20 2 serverDisabled")
+		list, titles := w.mendings(uri, span(0, 0, 0, 0), obj{})
+		if features != nil {
+			if titles != nil {
+				t.Errorf("with approvals %q", titles)
+			}
+			continue
+		}
+		if !slices.Equal(titles, []string{"*Enable server docs"}) {
+			t.Fatalf("%q", titles)
+		}
+		if _, err := w.Start("workspace/executeCommand", list[0].Command).Wait(); err != nil {
+			t.Fatal(err)
+		}
 		w.awaitMarks(uri)
 	}
 }

@@ -110,7 +110,7 @@ func (a *attachment) quote() string {
 	if a.Truncated {
 		text = strings.TrimSuffix(text, "\n") + "\n[cut here]"
 	}
-	fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+	fence := strings.Repeat("`", max(3, longestRun(text)+1))
 	return where + fence + a.language() + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence + "\n\n"
 }
 
@@ -142,10 +142,11 @@ func inCode(name string) string {
 	return "`" + strings.ReplaceAll(name, "`", `\x60`) + "`"
 }
 
-func longestRun(text string, c byte) (longest int) {
+// longestRun is the length of the longest run of backticks.
+func longestRun(text string) (longest int) {
 	run := 0
 	for i := range len(text) {
-		if run++; text[i] != c {
+		if run++; text[i] != '`' {
 			run = 0
 		}
 		longest = max(longest, run)

@@ -81,7 +81,7 @@ func (m *markup) code(text string) {
 	}
 	// A span ends at a run as long as its own, and loses a space at each end
 	// where both have one (CommonMark §6.1).
-	run := strings.Repeat("`", longestRun(text, '`')+1)
+	run := strings.Repeat("`", longestRun(text)+1)
 	if pad := strings.Trim(text, "` ") != text; pad {
 		text = " " + text + " "
 	}
@@ -96,7 +96,7 @@ func (m *markup) block(lines, language string) {
 		m.b.WriteString("│ " + strings.ReplaceAll(lines, "\n", "\n│ "))
 		return
 	}
-	fence := strings.Repeat("`", max(3, longestRun(lines, '`')+1))
+	fence := strings.Repeat("`", max(3, longestRun(lines)+1))
 	m.b.WriteString(fence + fenceLanguage(language) + "\n" + lines + "\n" + fence)
 }
 

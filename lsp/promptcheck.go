@@ -296,7 +296,7 @@ func (c *promptCheck) quote(at textSpan) []promptFix {
 		return nil
 	}
 	text := at.of(c.state.text)
-	run := strings.Repeat("`", longestRun(text, '`')+1)
+	run := strings.Repeat("`", longestRun(text)+1)
 	edits := []promptEdit{{textSpan{at.start, at.start}, run}, {textSpan{at.end, at.end}, run}}
 	if !c.reads(at, edits, true) {
 		return nil

@@ -42,7 +42,8 @@ func (c *promptCheck) slashes(b *blockState) (command textSpan) {
 		}
 		q := checkedSlash{
 			&slashRequest{line, "agentls.send", strings.TrimSpace(l.line.of(c.state.text)), c.state.text[l.line.end:b.end], c.state.session},
-			l.line, textSpan{l.line.start, l.line.start + line.End},
+			l.line,
+			textSpan{l.line.start, l.line.start + line.End},
 		}
 		switch {
 		case !first:
@@ -149,6 +150,6 @@ func (c *promptCheck) changes(at textSpan, to []string) (fixes []promptFix) {
 
 // inBackticks offers to send a line as text.
 func (c *promptCheck) inBackticks(q checkedSlash) []promptFix {
-	run := strings.Repeat("`", longestRun(q.name.of(c.state.text), '`')+1)
+	run := strings.Repeat("`", longestRun(q.name.of(c.state.text))+1)
 	return []promptFix{{title: "Send it as text, in backticks", edits: []promptEdit{{textSpan{q.name.start, q.name.start}, run}, {textSpan{q.name.end, q.name.end}, run}}}}
 }

@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -163,9 +164,7 @@ func TestPromptDiagnosticsOfServers(t *testing.T) {
 	command, args, env := mcptest.Command(t, withoutTemplates)
 	fake := func(more obj) obj {
 		o := obj{"command": command, "args": args, "env": env}
-		for k, v := range more {
-			o[k] = v
-		}
+		maps.Copy(o, more)
 		return o
 	}
 	hangCommand, hangArgs, hangEnv := mcptest.Command(t, mcptest.Options{Silent: true})
@@ -326,5 +325,24 @@ func TestNearestURIs(t *testing.T) {
 		if got := nearestURIs(c.uri, known); !slices.Equal(got, c.want) {
 			t.Errorf("%q: %q, want %q", c.uri, got, c.want)
 		}
+	}
+}
+
+// A server that says all the time that its lists changed makes nothing flicker.
+func TestPromptDiagnosticsInAFlood(t *testing.T) {
+	call := func(id, tool, args string) agent.ToolCall {
+		return agent.ToolCall{ID: id, Name: "mcp__docs__" + tool, Arguments: args}
+	}
+	llm := agenttest.NewLLM(t, agenttest.Call(
+		call("1", "flood", `{"n":3000,"level":"debug"}`), call("2", "storm", `{"n":1000}`), call("3", "updates", `{"rate":10000,"seconds":0.5}`)))
+	w := newWorld(t, setup{llm: llm, options: obj{"approval": obj{"allow": []string{"docs/*"}}, "notifications": "off"}, servers: map[string]mcptest.Options{"docs": withoutTemplates}})
+	w.fetched("docs", 3)
+	uri := lsptest.FileURI(w.root + "/chat.agentls.md")
+	w.Open(uri, "markdown", "@docs:file://doc7.md @docs:file://doc0.md")
+	w.awaitMarks(uri, "0:6-20 2 unknownResource")
+	result[agent.Result](t, w.ask("flood", nil))
+	w.settled()
+	if all := w.published(uri); len(all) != 1 {
+		t.Errorf("published %d times: %+v", len(all), all)
 	}
 }
