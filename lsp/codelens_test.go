@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
@@ -39,11 +40,14 @@ func seen(list []lens) (out []string) {
 // stock client.
 func (w *world) awaitLenses(uri string, want ...string) (list []lens) {
 	w.t.Helper()
-	poll(w.t, fmt.Sprintf("lenses %q", want), func() bool {
-		list = w.lenses(uri)
-		return slices.Equal(seen(list), want)
-	})
-	return list
+	for end := time.Now().Add(lsptest.Deadline); ; time.Sleep(5 * time.Millisecond) {
+		if list = w.lenses(uri); slices.Equal(seen(list), want) {
+			return list
+		}
+		if time.Now().After(end) {
+			w.t.Fatalf("lenses %q, want %q, in %q", seen(list), want, w.Text(uri))
+		}
+	}
 }
 
 // lineOf is the nth line of a buffer that is so, from 1.
@@ -58,6 +62,24 @@ func (w *world) lineOf(uri, line string, n int) int {
 	}
 	w.t.Fatalf("no such %q in %q", line, w.Text(uri))
 	return 0
+}
+
+// awaitFollowed waits until the answers on their way to a buffer know its text:
+// a second change before that can hide from them where the first one was.
+func (w *world) awaitFollowed(uri string) {
+	w.t.Helper()
+	poll(w.t, "writer that follows", func() bool {
+		w.server.runs.mu.Lock()
+		defer w.server.runs.mu.Unlock()
+		return !slices.ContainsFunc(w.server.runs.list, func(x *run) bool {
+			if !x.status.live() || x.buffer == nil {
+				return false
+			}
+			x.buffer.mu.Lock()
+			defer x.buffer.mu.Unlock()
+			return x.buffer.seen.at.text != w.Text(uri)
+		})
+	})
 }
 
 // click does what an editor does with a lens.
@@ -145,6 +167,7 @@ func TestLensesOfRuns(t *testing.T) {
 	}
 	failure(t, q, -32800)
 	list = w.awaitLenses(uri, "0 Cancel (step 1)") // nothing is tried again meanwhile
+	w.awaitFollowed(uri)
 	w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: lsptest.Position{Line: 2}, End: lsptest.Position{Line: 2, Character: 4}}, NewText: "other"})
 	w.awaitLenses(uri, "0 Cancel (step 1)") // although its prompt is another one now
 	w.Edit(uri, lsptest.TextEdit{NewText: "## You\n\nnew\n"})
