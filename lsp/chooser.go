@@ -33,7 +33,19 @@ func newChooser(s *Server) *chooser { return &chooser{s: s} }
 func (c *chooser) keep(found []config.Found) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.found = found
+	c.found = choosable(found)
+}
+
+// choosable is what a person can choose: with the models alone that are shown
+// whole, as they are.
+func choosable(found []config.Found) (list []config.Found) {
+	for _, f := range found {
+		f.Models = slices.DeleteFunc(slices.Clone(f.Models), func(m string) bool { return clean(m) != m || m == notNow || m == morePicks })
+		if len(f.Models) > 0 {
+			list = append(list, f)
+		}
+	}
+	return list
 }
 
 // isNeeded reports that prompts are not answered by a model, and a choice would

@@ -55,11 +55,14 @@ func (c *chooser) retract() {
 // offerOnce offers the models of the provider in force where none of them is
 // chosen (CONTRACT §2), once in a connection.
 func (c *chooser) offerOnce(p config.Provider) {
+	if p.BaseURL == "" || p.Model != "" || c.s.peer.features.approvals {
+		return
+	}
 	c.mu.Lock()
 	again := c.offered
 	c.offered = true
 	c.mu.Unlock()
-	if again || p.BaseURL == "" || p.Model != "" || c.s.peer.features.approvals {
+	if again {
 		return
 	}
 	c.s.inBackground("set-up", func(ctx context.Context) {
@@ -74,7 +77,7 @@ func (c *chooser) offerOnce(p config.Provider) {
 
 // ask lets a person choose a provider and a model, and writes the choice.
 func (c *chooser) ask(ctx context.Context, found []config.Found) {
-	usable := slices.DeleteFunc(slices.Clone(found), func(f config.Found) bool { return len(f.Models) == 0 })
+	usable := choosable(found)
 	if len(usable) == 0 {
 		c.tellNothing(found)
 		return
@@ -113,7 +116,7 @@ func (c *chooser) askProvider(ctx context.Context, usable []config.Found) (f con
 	options := make([]option, len(usable))
 	for i, f := range usable {
 		options[i] = option{f.Name, clean(f.Title) + " (" + counted(len(f.Models), "model") + ")"}
-		if f.Title != f.Name && f.Configured {
+		if f.Title != f.Name && f.Configured || slices.ContainsFunc(options[:i], func(o option) bool { return o.title == options[i].title }) {
 			options[i].title = clean(f.Name) + ": " + options[i].title
 		}
 	}

@@ -362,3 +362,20 @@ func TestSetupAfterAModelWasChosen(t *testing.T) {
 	}
 	n.answered("mistral mistral-small sk-mistral-secret")
 }
+
+// A list of models is foreign: what cannot be shown whole, or would pass for
+// another action, is not offered.
+func TestForeignModelsInTheQuestion(t *testing.T) {
+	models := []string{"good", notNow, morePicks, "[x](command:evil)", "two  spaces", "${cmd:touch PWNED}", "also-good"}
+	n := newNewcomer(t, setup{}, wares{ollama: models, "http://127.0.0.1:1234/v1": []string{notNow}}, nil)
+	commandAs[foundResult](n.world, "agentls.setup", nil)
+	n.AwaitRequest("window/showMessageRequest", 1)
+	if got := n.questions()[0].titles(); !slices.Equal(got, []string{notNow, "good", "also-good"}) {
+		t.Errorf("offered %q", got)
+	}
+	buffer := lsptest.FileURI(filepath.Join(n.root, "ask.agentls.md"))
+	n.Open(buffer, "markdown", "")
+	if got := titlesOf(n.setUps(buffer)); !slices.Equal(got, []string{"Use good of Ollama", "Use also-good of Ollama", setUpTitle}) {
+		t.Errorf("offered %q", got)
+	}
+}

@@ -35,8 +35,10 @@ func silent(ctx context.Context, _ Provider) ([]string, error) {
 
 func TestDiscover(t *testing.T) {
 	local := []KnownProvider{
-		{"ollama", "Ollama", "http://127.0.0.1:1/v1", nil}, {"vllm", "vLLM", "http://127.0.0.1:2/v1", nil},
-		{"lmstudio", "LM Studio", "http://127.0.0.1:3/v1", nil}, {"jan", "Jan", "http://127.0.0.1:4/v1", nil},
+		{"ollama", "Ollama", "http://127.0.0.1:1/v1", nil},
+		{"vllm", "vLLM", "http://127.0.0.1:2/v1", nil},
+		{"lmstudio", "LM Studio", "http://127.0.0.1:3/v1", nil},
+		{"jan", "Jan", "http://127.0.0.1:4/v1", nil},
 	}
 	w := newWorld(t)
 	w.env["DEEPSEEK_API_KEY"], w.env["MISTRAL_API_KEY"], w.env["GROQ_API_KEY"] = "sk-deep-secret", "", "sk-groq-secret"

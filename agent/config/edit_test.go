@@ -51,7 +51,8 @@ func TestEdited(t *testing.T) {
 			t.Errorf("%q: %v, want %q", before, err, want)
 		}
 	}
-	if _, err := edited("f", []byte("{\n \"a\": [1,\n}"), []string{"b"}, "v"); err.(*FileError).Problem.Line != 3 {
+	_, err := edited("f", []byte("{\n \"a\": [1,\n}"), []string{"b"}, "v")
+	if e, ok := errors.AsType[*FileError](err); !ok || e.Problem.Line != 3 {
 		t.Errorf("the place of the fault: %+v", err)
 	}
 }

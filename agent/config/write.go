@@ -155,8 +155,8 @@ func unwritable(err error) error {
 func realFile(file string) (string, error) {
 	for range maxLinks {
 		to, err := os.Readlink(file)
-		if err != nil {
-			return file, nil // no link, or not there
+		if err != nil { // no link, or not there
+			return file, nil //nolint:nilerr // see above
 		}
 		if !filepath.IsAbs(to) {
 			to = filepath.Join(filepath.Dir(file), to)
