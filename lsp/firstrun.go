@@ -23,30 +23,33 @@ func (s *Server) firstRun(ctx context.Context) {
 		}
 	}
 	cfg := s.cfg.Load()
-	if !cfg.Unset || cfg.Notifications == "off" || !s.isFirstRun() {
+	if !cfg.Unset || cfg.Notifications == "off" {
 		return
 	}
 	text := "agentls: no model is set up yet. " + s.howToSetUp() + "; `agentls doctor` in a shell says what it finds."
-	s.showMessage(protocol.MessageTypeInfo, text)
+	switch err := s.noteFirstRun(); {
+	case errors.Is(err, fs.ErrExist):
+		return
+	case err != nil: // a popup would come at each start
+		s.o.Log.Warn("it cannot be noted that the first run was", "error", err)
+	default:
+		s.showMessage(protocol.MessageTypeInfo, text)
+	}
 	s.logMessage(protocol.MessageTypeInfo, text)
 }
 
-// isFirstRun notes in <state> that the person was told. Of two editors that
-// start at once one is the first.
-func (s *Server) isFirstRun() bool {
-	name := filepath.Join(s.o.StateDir, "firstrun.json")
-	err := os.MkdirAll(s.o.StateDir, 0o700)
-	if err == nil {
-		var f *os.File
-		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err == nil {
-			_, err = f.WriteString("{\"version\": 1}\n")
-			err = errors.Join(err, f.Close())
-		}
+// noteFirstRun notes in <state> that the person was told; [fs.ErrExist]: it was
+// noted before. Of two editors that start at once one is the first.
+func (s *Server) noteFirstRun() error {
+	if err := os.MkdirAll(s.o.StateDir, 0o700); err != nil {
+		return err
 	}
-	if err != nil && !errors.Is(err, fs.ErrExist) {
-		s.o.Log.Warn("it cannot be noted that the first run was", "file", name, "error", err)
+	f, err := os.OpenFile(filepath.Join(s.o.StateDir, "firstrun.json"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
 	}
-	return !errors.Is(err, fs.ErrExist)
+	_, err = f.WriteString("{\"version\": 1}\n")
+	return errors.Join(err, f.Close())
 }
 
 // setUpTitle is the code action that sets a model up.

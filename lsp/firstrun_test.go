@@ -319,6 +319,17 @@ func TestFirstRunInEachEditor(t *testing.T) {
 	n.told("Run :Agentls setup;")
 }
 
+// Where nothing can be noted a popup would come at each start: the log has it.
+func TestFirstRunThatCannotBeNoted(t *testing.T) {
+	n := newNewcomer(t, setup{files: map[string]string{"../state/x": ""}, before: func(s *Server) { s.o.StateDir = filepath.Join(s.o.StateDir, "x") }}, wares{}, nil)
+	n.Await("line in the log", func() bool {
+		return slices.ContainsFunc(n.messages("window/logMessage"), func(m string) bool { return strings.Contains(m, "no model is set up yet") })
+	})
+	if told := n.messages("window/showMessage"); len(told) > 0 {
+		t.Errorf("told %q", told)
+	}
+}
+
 // Nobody is told who chose: the stand-in itself, a provider in the settings
 // that the client is asked for, or no popups.
 func TestFirstRunOfSomebodyWhoChose(t *testing.T) {
