@@ -7,6 +7,8 @@ import (
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
+	"agentls/lsp/lsptest"
+	"agentls/mcp"
 	"agentls/mcp/mcptest"
 )
 
@@ -102,6 +104,59 @@ func TestPromptThatTheServerDoesNotGive(t *testing.T) {
 	}
 	if err := failure(t, w.StartCommand("agentls.mcp.usePrompt", obj{"server": "fake", "name": "review", "arguments": obj{"focus": "x"}}, nil), -32803); !strings.Contains(err.Message, "broken as asked") {
 		t.Error(err.Message)
+	}
+}
+
+// A server that is not there says what to do, also to a client that was answered
+// already.
+func TestPromptOfAServerThatIsOff(t *testing.T) {
+	w := newWorld(t, setup{llm: noModel(t), init: lsptest.Init{Features: []string{"runEvents"}}, options: map[string]any{
+		"mcpServers": obj{"off": obj{"command": "none", "disabled": true}},
+	}})
+	w.awaitStatus("off", mcp.StatusDisabled)
+	err := failure(t, w.ask("/off:review x", nil), -32803)
+	if !strings.Contains(err.Message, "off") || !strings.Contains(err.Message, "disabled") {
+		t.Error(err.Message)
+	}
+	result[startedInfo](t, w.ask("/off:review x", obj{"detached": true, "runId": "later"}))
+	var told *failureEvent
+	w.Await("the end", func() bool {
+		for _, raw := range w.Notifications("agentls/runEvent") {
+			if e := decodeAs[runEvent](t, raw); e.RunID == "later" && e.Kind == eventFinished {
+				told = e.Error
+				return true
+			}
+		}
+		return false
+	})
+	if told == nil || told.Message != err.Message || told.Kind != agent.KindConfig {
+		t.Errorf("told %+v", told)
+	}
+}
+
+// What a server of others gives reaches the model as blocks and roles.
+func TestPromptsOfARealServer(t *testing.T) {
+	llm := agenttest.NewLLM(t)
+	command, args := mcptest.RealServer(t, "everything")
+	w, uri := sendWorld(t, setup{llm: llm, options: map[string]any{"mcpServers": obj{"everything": obj{"command": command, "args": args}}}}, "")
+	w.awaitStatus("everything", mcp.StatusReady)
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) >= 4 })
+	for line, holds := range map[string][]string{
+		"/everything:simple-prompt":                                      {"This is a simple prompt without arguments."},
+		`/everything:args-prompt "New York" state=NY`:                    {"New York", "NY"},
+		"/everything:resource-prompt resourceType=Text resourceId=1":     {"<resource server=\"everything\" uri=\"demo://resource/dynamic/text/1\"", "</resource>\n\nBe short."},
+		"/everything:completable-prompt department=Sales name=\"David\"": {"David", "Sales"},
+	} {
+		w.Edit(uri, lsptest.TextEdit{NewText: "## You\n\n" + line + "\nBe short.\n"})
+		result[agent.Result](t, w.send(uri, nil))
+		for _, part := range append(holds, "Be short.") {
+			if got := last(llm.Last()); !strings.Contains(got, part) {
+				t.Errorf("%s: %q is not in %q", line, part, got)
+			}
+		}
+	}
+	if got := w.slashItems(uri, "/everything:completable-prompt department=Sales name=|"); len(got) == 0 || got[0] != "name=David" {
+		t.Errorf("names that go with the department: %q", got)
 	}
 }
 

@@ -7,8 +7,12 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
+
+	"go.lsp.dev/protocol"
 
 	"agentls/agent"
+	"agentls/agent/agenttest"
 	"agentls/agent/config"
 	"agentls/lsp/lsptest"
 	"agentls/mcp/mcptest"
@@ -134,4 +138,49 @@ func TestCompletionOfAnArgumentIsBounded(t *testing.T) {
 	if !list.IsIncomplete || len(list.Items) != 1 || list.Items[0].Label != "focus=" || time.Since(begin) > 5*time.Second {
 		t.Errorf("after %v: %s", time.Since(begin), raw)
 	}
+}
+
+// Whatever is typed, what is put in is a `/` line again that says what was
+// offered, and nothing else of the text changes.
+func FuzzCompletionOfSlashLines(f *testing.F) {
+	for _, text := range []string{"/", "/fake:review ", `/fake:"two`, `/fake:"two words" a="b c`, "## You\n/mcp re", "/model a", "hi\n/he", "/é", "/fake:\"x\\", "```\n/he", `/fake:"two words" "a b"=x`} {
+		f.Add(text, len(text))
+	}
+	w := newWorld(f, setup{llm: agenttest.NewLLM(f), servers: map[string]mcptest.Options{"fake": {
+		Prompts: []json.RawMessage{json.RawMessage(`{"name":"two words","arguments":[{"name":"a b"},{"name":"c","required":true}]}`)},
+		Values:  map[string][]string{"a b": {`say "hi"`, `C:\dir\`, "x=y"}, "c": {"plain"}, "focus": {"speed"}},
+	}}})
+	poll(f, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 2 })
+	s := w.server
+	f.Fuzz(func(t *testing.T, text string, cursor int) {
+		if !utf8.ValidString(text) || cursor < 0 || cursor > len(text) || !utf8.RuneStart((text + "x")[cursor]) {
+			return
+		}
+		raw, ok := s.completeSlash(t.Context(), text, cursor)
+		if !ok {
+			return
+		}
+		for _, it := range decodeAs[struct{ Items []offered }](t, raw).Items {
+			at := func(p lsptest.Position) int {
+				return s.docs.offset(text, protocol.Position{Line: uint32(p.Line), Character: uint32(p.Character)})
+			}
+			from, to := at(it.TextEdit.Range.Start), at(it.TextEdit.Range.End)
+			start := strings.LastIndexAny(text[:cursor], "\r\n") + 1
+			if to != cursor || from < start {
+				t.Fatalf("%q at %d: the edit is %d to %d", text, cursor, from, to)
+			}
+			line := text[start:from] + it.TextEdit.NewText
+			l, ok := agent.ParseSlash(line)
+			switch {
+			case !ok:
+				t.Fatalf("%q became %q, which is no command", text[start:cursor], line)
+			case len(l.Args) == 0:
+				if l.End != len(line) {
+					t.Fatalf("%q became %q", text[start:cursor], line)
+				}
+			case l.Args[len(l.Args)-1].Open || l.Args[len(l.Args)-1].End != len(line):
+				t.Fatalf("%q became %q, %+v", text[start:cursor], line, l)
+			}
+		}
+	})
 }

@@ -17,8 +17,8 @@ func (x *run) end(o outcome) {
 	x.flush(x.box.close())
 	last := runEvent{Kind: eventFinished}
 	last.Status, last.StopReason = x.settle(o), x.result.StopReason
-	if pe, ok := errors.AsType[*agent.ProviderError](x.err); ok && last.Status == runFailed {
-		last.Error = &failureEvent{pe.Message, pe.Kind, pe.Retryable}
+	if last.Status == runFailed {
+		last.Error = failureOf(x.err)
 	}
 	x.writeEvent(last)
 	x.s.runs.end(x, last.Status)
@@ -30,6 +30,15 @@ func (x *run) end(o outcome) {
 	close(x.done)
 	x.tellChanges()
 	x.keep(o, last.Status)
+}
+
+// failureOf tells in an event why a run failed. What was wrong with what a
+// person asked for, or with a server, is theirs to change.
+func failureOf(err error) *failureEvent {
+	if pe, ok := errors.AsType[*agent.ProviderError](err); ok {
+		return &failureEvent{pe.Message, pe.Kind, pe.Retryable}
+	}
+	return &failureEvent{err.Error(), agent.KindConfig, false}
 }
 
 // tellsAnswer reports that a person sees the answer by nothing but us: not in

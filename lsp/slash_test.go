@@ -14,6 +14,7 @@ import (
 	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/lsp/lsptest"
+	"agentls/mcp"
 	"agentls/mcp/mcptest"
 )
 
@@ -46,6 +47,7 @@ func noModel(t testing.TB) *agenttest.LLM {
 
 func TestSlashCommandsAnswerInTheBuffer(t *testing.T) {
 	w, uri := sendWorld(t, setup{llm: noModel(t), servers: map[string]mcptest.Options{"fake": {}}}, "")
+	w.awaitStatus("workspace", mcp.StatusReady)
 	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) == 1 })
 	for _, c := range []struct {
 		line  string
@@ -244,10 +246,10 @@ func TestSlashCommandIsToldAsARun(t *testing.T) {
 // The answer to a stock client's ask is shown as any answer is.
 func TestSlashAnswerOfAStockClient(t *testing.T) {
 	w := newWorld(t, setup{llm: noModel(t)})
-	result[agent.Result](t, w.ask("/mcp list", obj{"session": "s"}))
+	result[agent.Result](t, w.ask("/cancel", obj{"session": "s"}))
 	w.AwaitRequest("window/showDocument", 1)
 	raw, err := os.ReadFile(filepath.Join(w.state, "answers", "s"+promptExtension))
-	if text := string(raw); err != nil || !strings.Contains(text, "## You\n\n/mcp list\n\n## Agent\n\n- `workspace` — ready") {
+	if text := string(raw); err != nil || !strings.Contains(text, "## You\n\n/cancel\n\n## Agent\n\nNothing runs in this session.") {
 		t.Errorf("the answer document says %q", text)
 	}
 }
