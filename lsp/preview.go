@@ -128,8 +128,8 @@ func (x *run) tellChanges() {
 	}
 	if short := strings.Join(words, " ; "); len(words) == len(list) && utf8.RuneCountInString(short) <= shortChars {
 		text += ": " + short
-	} else if name, err := s.previews.show(s.alive, x.session, previews...); err == nil {
-		text += ". The change is shown in " + name
+	} else {
+		text += ". " + s.previews.show(s.alive, x.session, previews...)
 	}
 	s.showMessage(protocol.MessageTypeInfo, text+`. “Undo the changes of: …” among the document's code actions takes it back, or agentls.undo with {"runId":"`+clean(x.id)+`"}.`)
 }

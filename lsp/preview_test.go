@@ -156,19 +156,37 @@ func TestLongChangeThatCannotBeShown(t *testing.T) {
 		{"an error", nil, func(json.RawMessage) (any, error) { return nil, errors.New("no") }, 2},
 		{"no success", nil, func(json.RawMessage) (any, error) { return obj{"success": false}, nil }, 2},
 		{"null", nil, func(json.RawMessage) (any, error) { return nil, nil }, 2},
-		{"silence, which is waited for once", nil, func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent }, 1},
+		{"silence", nil, func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent }, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := previewWorld(t, c.caps, 2, map[string]lsptest.Answer{"window/showDocument": c.answer})
 			result[agent.Result](t, w.ask("go", nil))
-			if list := w.questions(); len(list) != 2 || !strings.HasSuffix(list[0], "agentls.approvals shows the change.") || !strings.HasSuffix(list[1], "agentls.approvals shows the change.") {
+			if list := w.questions(); len(list) != 2 || !strings.HasSuffix(list[0], ".diff.") || !strings.HasSuffix(list[1], ".diff.") {
 				t.Errorf("%q", list)
+			} else if _, file, ok := strings.Cut(strings.TrimSuffix(list[1], "."), "The change is in "); !ok {
+				t.Errorf("%q", list)
+			} else if text, err := os.ReadFile(file); err != nil || !strings.Contains(string(text), "+line of 1") {
+				t.Errorf("%q, %v", text, err)
 			}
 			tries := slices.DeleteFunc(w.Requests("window/showDocument"), func(r lsptest.Request) bool { return !strings.Contains(string(r.Params), "previews") })
 			if len(tries) != c.tries {
 				t.Errorf("%d tries, want %d", len(tries), c.tries)
 			}
 		})
+	}
+}
+
+// A state directory that cannot be written hides nothing else.
+func TestLongChangeThatCannotBeWritten(t *testing.T) {
+	w := previewWorld(t, nil, 1, map[string]lsptest.Answer{})
+	if err := os.WriteFile(filepath.Join(w.state, "previews"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := result[agent.Result](t, w.ask("go", nil)); len(r.Changed) != 1 {
+		t.Errorf("%+v", r)
+	}
+	if list := w.questions(); len(list) != 1 || !strings.Contains(list[0], "The change cannot be shown: ") || !strings.HasSuffix(list[0], "agentls.approvals.") {
+		t.Errorf("%q", list)
 	}
 }
 

@@ -30,35 +30,37 @@ type previews struct {
 	mu    sync.Mutex
 	swept bool
 	last  map[string]string // by session: its file
-	deaf  bool              // the client did not answer when one was shown
+	deaf  bool              // the client did not answer when the last one was shown
 }
 
 func newPreviews(s *Server) *previews { return &previews{s: s, last: make(map[string]string)} }
 
 // show lets the client show changes beside what it shows, without focus, and
-// gives the name of the document. An error says why nobody sees it.
-func (p *previews) show(ctx context.Context, session string, changes ...agent.Preview) (name string, err error) {
-	p.mu.Lock()
-	deaf := p.deaf
-	p.mu.Unlock()
-	if w := p.s.peer.caps.Window; deaf || w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
-		return "", errCannotShow
-	}
+// says for a person where they are. A client that does not answer may show them
+// yet: Neovim is deaf for a while after a choice in Visual mode.
+func (p *previews) show(ctx context.Context, session string, changes ...agent.Preview) (where string) {
 	file, err := p.write(session, changes)
 	if err != nil {
 		p.s.o.Log.Warn("a change cannot be shown", "error", err)
-		return "", err
+		return "The change cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, previewTime, errSlowToShow)
+	p.mu.Lock()
+	wait := previewTime
+	if p.deaf {
+		wait /= 10
+	}
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeoutCause(ctx, wait, errSlowToShow)
 	defer cancel()
-	if err := p.s.showDocument(ctx, file, false, nil); err != nil {
+	err = p.s.showDocument(ctx, file, false, nil)
+	p.mu.Lock()
+	p.deaf = errors.Is(err, errSlowToShow)
+	p.mu.Unlock()
+	if err != nil {
 		p.s.o.Log.Info("the client did not show a change", "file", file, "error", err)
-		p.mu.Lock()
-		p.deaf = p.deaf || errors.Is(err, errSlowToShow)
-		p.mu.Unlock()
-		return "", err
+		return "The change is in " + file
 	}
-	return filepath.Base(file), nil
+	return "The change is shown in " + filepath.Base(file)
 }
 
 // write makes the document of a session's changes, and removes the one before.

@@ -68,10 +68,7 @@ func (q *questions) beside(ctx context.Context, w *question) string {
 	if _, ok := q.s.inWords(*w.preview); ok {
 		return ""
 	}
-	if name, err := q.s.previews.show(ctx, w.session, *w.preview); err == nil {
-		return " The change is shown in " + name + "."
-	}
-	return " agentls.approvals shows the change."
+	return " " + q.s.previews.show(ctx, w.session, *w.preview) + "."
 }
 
 // chosen gives the answer of a stock client. Only an exact title decides.
