@@ -58,7 +58,7 @@ func TestRules(t *testing.T) {
 		if !ok || line == "" {
 			t.Errorf("%s.txtar names no rule that it proves", name)
 		}
-		for _, of := range strings.Fields(line) {
+		for of := range strings.FieldsSeq(line) {
 			if r := rules[of]; r != nil {
 				r.scripts = append(r.scripts, name)
 			} else {

@@ -227,8 +227,8 @@ func (v *visit) await(what, text string) {
 	}
 	v.Await(what, func() bool {
 		for _, said := range v.messages("window/showMessage") {
-			if i := strings.Index(said, "it is in "); i >= 0 {
-				kept, err := os.ReadFile(strings.TrimSpace(said[i+len("it is in "):]))
+			if _, file, ok := strings.Cut(said, "it is in "); ok {
+				kept, err := os.ReadFile(strings.TrimSpace(file))
 				return err == nil && strings.Contains(string(kept), text)
 			}
 		}

@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -210,9 +211,7 @@ func (w *wire) step(f txtar.File) {
 			w.write(raw)
 		case "answers":
 			w.mu.Lock()
-			for method, answer := range strictly[map[string]json.RawMessage](w.t, w.fill(line)) {
-				w.answers[method] = answer
-			}
+			maps.Copy(w.answers, strictly[map[string]json.RawMessage](w.t, w.fill(line)))
 			w.mu.Unlock()
 		case "out":
 			w.take(line)

@@ -54,9 +54,7 @@ func (w *wire) matches(want, got any) bool {
 	if !matches(want, got, bound) {
 		return false
 	}
-	for name, v := range bound {
-		w.vars[name] = v
-	}
+	maps.Copy(w.vars, bound)
 	return true
 }
 

@@ -13,6 +13,7 @@ import (
 type document struct {
 	text    string
 	version int
+	unknown bool // the test changed it on the wire by itself
 }
 
 // Position is a place in a text.

@@ -151,6 +151,7 @@ func (e *Editor) Shutdown() (code int) {
 
 // Raw writes bytes as they are.
 func (e *Editor) Raw(b []byte) {
+	e.forget(b)
 	e.writing.Lock()
 	defer e.writing.Unlock()
 	_, _ = e.in.Write(b) // a server that is gone is no fault of the test's
@@ -275,6 +276,13 @@ func (e *Editor) settle(m incoming) {
 		if m.Error == nil && !e.echoes[p.Method] {
 			if err := e.model.Result(p.Method, m.Result); err != nil {
 				e.t.Errorf("not LSP: the answer to %v", err)
+			}
+		}
+		if p.about != nil {
+			var result any
+			_ = json.Unmarshal(m.Result, &result) // none of an error
+			if err := checkPlaces(result, p.about.document, e.utf8); err != nil {
+				e.t.Errorf("%s of %s: %v in %.300s", p.Method, p.about.uri, err, m.Result)
 			}
 		}
 		p.answered, p.result, p.err = true, m.Result, m.Error

@@ -63,8 +63,6 @@ type metaEnumeration struct {
 
 // LoadMetaModel reads the meta model that go.lsp.dev/protocol was generated
 // from, which lies in the module cache beside it.
-//
-//nolint:gochecknoglobals // read once a process
 var LoadMetaModel = sync.OnceValues(func() (*MetaModel, error) {
 	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "go.lsp.dev/protocol").Output()
 	if err != nil {

@@ -14,7 +14,8 @@ type Pending struct {
 
 	e        *Editor
 	done     chan struct{}
-	answered bool // of Editor.mu
+	about    *asked // the document, as it was then
+	answered bool   // of Editor.mu
 	result   json.RawMessage
 	err      *Error
 }
@@ -52,6 +53,11 @@ func textParams(params string) string {
 // Start sends a request; nil params are left out.
 func (e *Editor) Start(method string, params any) *Pending {
 	p := e.pend(method)
+	if raw, err := json.Marshal(params); err == nil && ranged[method] {
+		e.mu.Lock()
+		p.about = e.about(raw)
+		e.mu.Unlock()
+	}
 	m := map[string]any{"id": p.ID, "method": method}
 	if params != nil {
 		m["params"] = params
