@@ -72,10 +72,6 @@ func (s *Server) hoverMention(ctx context.Context, m *markup, mention mcp.Mentio
 		m.text(": this is sent as text" + s.tell(suggest(mention.Name, s.mentionNames())))
 		return
 	}
-	r, stale, listed := s.o.Manager.Resource(mention.Server, mention.URI)
-	if !listed {
-		r = mcp.Resource{Server: mention.Server, URI: mention.URI}
-	}
 	info, _ := s.o.Manager.ServerNamed(mention.Name)
 	var contents []mcp.Content
 	var err error
@@ -86,6 +82,10 @@ func (s *Server) hoverMention(ctx context.Context, m *markup, mention mcp.Mentio
 			err = context.Cause(ctx)
 		}
 		cancel()
+	}
+	r, stale, listed := s.o.Manager.Resource(mention.Server, mention.URI)
+	if !listed {
+		r = mcp.Resource{Server: mention.Server, URI: mention.URI}
 	}
 	size := int64(-1)
 	if len(contents) > 0 {
