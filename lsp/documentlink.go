@@ -94,7 +94,7 @@ func (l *linker) link(mention mcp.Mention, data linkData) (link protocol.Documen
 	switch {
 	case target != "":
 		link.Target = &target
-	case info.Status != mcp.StatusReady || mention.Server == workspaceServer && !mention.Known:
+	case !comes(info.Status) || mention.Server == workspaceServer && !mention.Known:
 		return link, false // nothing could be opened
 	default:
 		tip = "Open a read-only copy of " + l.s.tell(data.URI)
@@ -108,6 +108,12 @@ func (l *linker) link(mention mcp.Mention, data linkData) (link protocol.Documen
 		link.Tooltip = &tip
 	}
 	return link, true
+}
+
+// comes reports whether a server is ready or will be by itself: editors ask for
+// links when a document is opened, and not again before it changes.
+func comes(status mcp.Status) bool {
+	return status == mcp.StatusReady || status == mcp.StatusStarting || status == mcp.StatusRestarting
 }
 
 // resolveAll makes the copies for a client that does not resolve links, as many

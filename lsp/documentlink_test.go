@@ -199,6 +199,27 @@ func TestDocumentLinkToALocalFile(t *testing.T) {
 	}
 }
 
+// A server that is being started has links already, one that a person has to do
+// something about has none.
+func TestDocumentLinkOfServersThatAreNotReady(t *testing.T) {
+	w := newWorld(t, setup{options: obj{"mcpServers": obj{
+		"off": obj{"command": "x", "disabled": true}, "late": entry(t, mcptest.Options{Silent: true}),
+	}}})
+	w.awaitStatus("late", mcp.StatusStarting)
+	list := w.links("@off:x:y @late:x:y")
+	if len(list) != 1 || list[0].of != "@late:x:y" || list[0].Target != "" {
+		t.Fatalf("%+v", list)
+	}
+	if err := failure(t, w.Start("documentLink/resolve", list[0].raw), -32803); !strings.Contains(err.Message, "x:y cannot be opened: the server is being started") {
+		t.Error(err)
+	}
+}
+
+// entry is what a configuration file says of a fake server.
+func entry(t *testing.T, o mcptest.Options) any {
+	return serverEntries(t, map[string]mcptest.Options{"": o})[""]
+}
+
 // Neovim's gx takes links that have a target and resolves none.
 func TestDocumentLinkInNeovim(t *testing.T) {
 	w := newWorld(t, setup{init: lsptest.Init{Client: "Neovim"}, servers: map[string]mcptest.Options{"fast": {}, "slow": {Unanswered: []string{"resources/read"}}}})

@@ -94,7 +94,7 @@ func (s *Server) hoverMention(ctx context.Context, m *markup, mention mcp.Mentio
 			r.MIMEType = contents[0].MIMEType
 		}
 	}
-	s.describe(m, r, stale, size)
+	s.describe(m, r, stale && contents == nil, size)
 	m.paragraph()
 	m.text(s.tell(mention.Name) + separator)
 	switch {
