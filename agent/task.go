@@ -41,7 +41,10 @@ type Editor interface {
 type Task struct {
 	RunID   string
 	Session string // 1–128 printable characters
-	Folder  string // absolute path that sessions and remembered answers are bound to
+	Folder  string // absolute path that the session is bound to
+	// Workspace is the absolute path that remembered answers are bound to: a
+	// session may be from another folder than those that are open. "": Folder.
+	Workspace string
 	// Folders gives the workspace folders of now, that file tools stay inside;
 	// nil: there are none.
 	Folders func() []Folder

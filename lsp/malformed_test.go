@@ -293,6 +293,54 @@ func TestMalformedParamsOfTheLifeCycle(t *testing.T) {
 	}
 }
 
+// Outside of its life the server serves nothing, and says so: every request is
+// refused, every notification passed over.
+func TestEveryMethodOutsideOfTheLifeCycle(t *testing.T) {
+	o := testOptions(t)
+	rows := rightParams(&world{house: &house{root: o.StateDir}})
+	e, s := served(t, o, nil)
+	refused := func(method string, code int) {
+		t.Helper()
+		params := rows[method]
+		if method == "workspace/executeCommand" {
+			params = obj{"command": "agentls.runs"}
+		}
+		if _, err := e.Start(method, params).Wait(); err == nil || err.Code != code || !strings.Contains(err.Message, method) && code != -32601 {
+			t.Errorf("%s: %v, want %d", method, err, code)
+		}
+	}
+	requests := append(methodsOf(t, "route"), "no/such")
+	notifications := slices.DeleteFunc(methodsOf(t, "notification"), func(m string) bool { return m == "exit" })
+	for _, method := range requests {
+		if method != "initialize" {
+			refused(method, -32002)
+		}
+	}
+	for _, method := range notifications {
+		e.Notify(method, rows[method])
+	}
+	e.Initialize(lsptest.Init{})
+	if len(s.o.State.Folders()) > 0 || len(s.docs.open) > 0 {
+		t.Error("a notification before initialize counted")
+	}
+	refused("initialize", -32600) // once more
+	refused("no/such", -32601)
+	e.Call("shutdown", nil)
+	for _, method := range requests {
+		refused(method, -32600)
+	}
+	for _, method := range notifications {
+		e.Notify(method, rows[method])
+	}
+	e.Notify("exit", nil)
+	if code, err := e.Wait(); code != 0 || err != nil {
+		t.Errorf("%d, %v", code, err)
+	}
+	if len(s.docs.open) > 0 {
+		t.Error("a notification after shutdown counted")
+	}
+}
+
 // noPanics fails the test over a panic that was recovered.
 type noPanics struct {
 	slog.Handler

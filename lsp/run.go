@@ -173,6 +173,9 @@ func (x *run) task() (agent.Task, error) {
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
 	folders := x.s.folders()
+	if len(folders) > 0 {
+		task.Workspace = folders[0]
+	}
 	if x.folder != "" {
 		folders = append([]string{x.folder}, folders...)
 	}
