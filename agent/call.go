@@ -49,7 +49,7 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error("a tool call panicked", "tool", p.name, "panic", redactText(a.secrets, fmt.Sprint(v)), "stack", string(debug.Stack()))
-			res = failed("policy", "internal error: the call ended unexpectedly")
+			res = failed("internal error: the call ended unexpectedly")
 		}
 		res = a.conclude(r, p, res)
 	}()
@@ -65,12 +65,12 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	case ctx.Err() != nil:
 		return notStarted("policy")
 	case p.tool == nil:
-		return failed("policy", a.unknownTool(c.Name, set))
+		return failed(a.unknownTool(c.Name, set))
 	case err != nil:
-		return failed("policy", err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
+		return failed(err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
 	}
 	if err := r.unclear(p.tool, p.args); err != nil {
-		return failed("policy", "The call failed: "+err.Error()+"."+notRun)
+		return failed("The call failed: "+err.Error()+"."+notRun)
 	}
 	may := a.permit(ctx, r, &p)
 	switch {
@@ -190,8 +190,9 @@ func (p pending) event(state ToolCallState, message string) ToolCallEvent {
 	return e
 }
 
-func failed(by, text string) callResult {
-	return callResult{status: Failed, text: text, by: by, reason: text}
+// failed is a call that the gate does not take up.
+func failed(text string) callResult {
+	return callResult{status: Failed, text: text, by: "policy", reason: text}
 }
 
 func notStarted(by string) callResult {

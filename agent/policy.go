@@ -155,7 +155,11 @@ func (r *run) unclear(t *tool, args json.RawMessage) error {
 	var in struct {
 		Path string `json:"path"`
 	}
-	if t.server != "" || argumentTools[t.name] != "glob" || json.Unmarshal(args, &in) != nil || filepath.Clean(in.Path) == "." {
+	if t.server != "" || argumentTools[t.name] != "glob" {
+		return nil
+	}
+	_ = json.Unmarshal(args, &in) // what cannot be decoded the tool refuses
+	if filepath.Clean(in.Path) == "." {
 		return nil // list_dir tells the folders
 	}
 	if _, err := r.folders().resolve(in.Path, r.t.Host); errors.Is(err, errAmbiguous) {

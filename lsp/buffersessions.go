@@ -52,7 +52,9 @@ type buffersFile struct {
 
 func newBufferSessions(s *Server) *bufferSessions {
 	b := &bufferSessions{known: map[string]movedBuffer{}, fresh: map[string]movedBuffer{}}
-	b.log = func(what string, err error) { s.o.Log.Error(what, "file", b.file, "error", err) }
+	b.log = func(what string, err error) {
+		s.o.Log.Error("the sessions of renamed prompt buffers", "file", b.file, "problem", what, "error", err)
+	}
 	if s.o.StateDir != "" {
 		b.file = filepath.Join(s.o.StateDir, "buffers.json")
 	}
@@ -64,7 +66,7 @@ func newBufferSessions(s *Server) *bufferSessions {
 func (b *bufferSessions) load() {
 	on, err := b.read()
 	if err != nil {
-		b.log("the sessions of renamed prompt buffers cannot be read", err)
+		b.log("cannot be read", err)
 		return
 	}
 	b.mu.Lock()
@@ -140,7 +142,7 @@ func (b *bufferSessions) save() {
 		return
 	}
 	if err := b.merge(fresh); err != nil {
-		b.log("the sessions of renamed prompt buffers cannot be kept: they hold until agentls ends", err)
+		b.log("cannot be kept: they hold until agentls ends", err)
 		return
 	}
 	b.mu.Lock()

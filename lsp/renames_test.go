@@ -23,8 +23,6 @@ func renamesInit() lsptest.Init {
 
 // renameOrders are the orders in which editors close a document, open it under
 // its new name, and tell of the rename.
-//
-//nolint:gochecknoglobals // a constant table
 var renameOrders = []string{"close open tell", "close tell open", "tell close open"}
 
 // rename renames what is open on disk and in the editor.
