@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
@@ -19,7 +20,8 @@ import (
 // chooser sets a provider up: what was found, the question which one is to be
 // used, and the writing of the choice.
 type chooser struct {
-	s *Server
+	s    *Server
+	most time.Duration // that it may take, all in all
 
 	mu       sync.Mutex
 	found    []config.Found          // that was found last
@@ -27,7 +29,7 @@ type chooser struct {
 	offered  bool                    // the list of a provider without a model, in this connection
 }
 
-func newChooser(s *Server) *chooser { return &chooser{s: s} }
+func newChooser(s *Server) *chooser { return &chooser{s: s, most: setupTime} }
 
 // keep notes what was found, for the code actions.
 func (c *chooser) keep(found []config.Found) {
@@ -60,7 +62,7 @@ func (c *chooser) isNeeded() bool {
 // whole is, with a warning: a program that does not run yet, a laptop without a
 // network.
 func (c *chooser) set(ctx context.Context, t target) (any, error) {
-	ctx, cancel := context.WithTimeout(ctx, setupTime)
+	ctx, cancel := context.WithTimeout(ctx, c.most)
 	defer cancel()
 	models, warning, err := c.test(ctx, &t)
 	if err != nil {
@@ -194,10 +196,14 @@ func (c *chooser) write(ctx context.Context, t target, warning string) (setupRes
 	}
 	c.retract()
 	c.keep(nil)
-	c.s.settings.wrote(ctx, written)
+	looked := c.s.settings.wrote(ctx, written)
 	p := c.s.cfg.Load().Provider
 	r.InForce = choiceInfo{Provider: p.Name, Model: p.Model, Error: c.s.o.Secrets.Redact(p.Err)}
-	if r.Warning == "" && (p.Name != r.Provider || p.Model != r.Model) {
+	switch {
+	case r.Warning != "":
+	case !looked:
+		r.Warning = "It is written, and counts as soon as your editor has answered what it was asked"
+	case p.Name != r.Provider || p.Model != r.Model:
 		r.Warning = fmt.Sprintf("%s stays in force: the editor's own settings count more than this file, or a change of a run in it waits for your answer", p.Name)
 	}
 	return r, nil

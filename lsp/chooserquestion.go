@@ -66,7 +66,7 @@ func (c *chooser) offerOnce(p config.Provider) {
 		return
 	}
 	c.s.inBackground("set-up", func(ctx context.Context) {
-		ctx, cancel := context.WithTimeout(ctx, setupTime)
+		ctx, cancel := context.WithTimeout(ctx, c.most)
 		defer cancel()
 		p.Err = ""
 		if models, err := c.s.o.Models(ctx, p); err == nil {

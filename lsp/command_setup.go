@@ -91,7 +91,7 @@ const maxSetting = 1000
 
 // look finds providers, and lets a stock client's person choose.
 func (c *chooser) look(ctx context.Context, cfg *config.Config) foundResult {
-	ctx, cancel := context.WithTimeout(ctx, setupTime)
+	ctx, cancel := context.WithTimeout(ctx, c.most)
 	defer cancel()
 	found := c.discovery(cfg).Discover(ctx)
 	if ctx.Err() == nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
@@ -378,4 +379,20 @@ func TestForeignModelsInTheQuestion(t *testing.T) {
 	if got := titlesOf(n.setUps(buffer)); !slices.Equal(got, []string{"Use good of Ollama", "Use also-good of Ollama", setUpTitle}) {
 		t.Errorf("offered %q", got)
 	}
+}
+
+// An editor that leaves a question about its settings without an answer keeps
+// nobody waiting; what was written counts when it has answered.
+func TestSetupWhileTheEditorIsSilent(t *testing.T) {
+	answer := make(chan struct{})
+	n := newNewcomer(t, setup{before: func(s *Server) { s.chooser.most = 100 * time.Millisecond }, answers: map[string]lsptest.Answer{
+		"workspace/configuration": func(json.RawMessage) (any, error) { <-answer; return []any{nil}, nil },
+	}}, somewhere(), nil)
+	n.AwaitRequest("workspace/configuration", 1)
+	r := commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "lmstudio"})
+	if r.InForce.Provider != config.Offline || !strings.Contains(r.Warning, "counts as soon as your editor has answered") {
+		t.Errorf("%+v", r)
+	}
+	close(answer)
+	poll(t, "the choice in force", func() bool { return n.server.cfg.Load().Provider.Name == "lmstudio" })
 }

@@ -156,17 +156,19 @@ type writing struct {
 }
 
 // wrote brings a change of our own into force, and waits for that as long as
-// ctx lets it.
-func (t *settings) wrote(ctx context.Context, change config.Written) {
+// ctx lets it; whether it was looked at.
+func (t *settings) wrote(ctx context.Context, change config.Written) bool {
 	w := writing{change, make(chan struct{})}
 	select {
 	case t.written <- w:
 	case <-ctx.Done():
-		return
+		return false
 	}
 	select {
 	case <-w.done:
+		return true
 	case <-ctx.Done():
+		return false
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -132,12 +133,40 @@ func (s Source) Key(k KnownProvider) (variable, key string) {
 // without.
 func (s Source) Provider(k KnownProvider, key string) Provider {
 	p := Provider{Name: k.Name, BaseURL: k.BaseURL, APIKey: key, IdleTimeout: idleTimeout}
-	if k.Name == openAI && s.Getenv != nil {
-		if base, _ := s.Getenv(openAIBase); base != "" {
-			p.BaseURL = base
+	get := func(name string) string {
+		if s.Getenv == nil {
+			return ""
 		}
+		v, _ := s.Getenv(name)
+		return v
+	}
+	switch k.Name {
+	case openAI:
+		p.BaseURL = cmp.Or(get(openAIBase), p.BaseURL)
+	case ollama:
+		p.BaseURL = cmp.Or(ollamaURL(get(ollamaHost)), p.BaseURL)
 	}
 	return p
+}
+
+// ollamaURL is where Ollama serves by its own variable, [scheme://][host][:port],
+// as far as that is on this machine; else "".
+func ollamaURL(host string) string {
+	if host == "" {
+		return ""
+	}
+	if _, rest, ok := strings.Cut(host, "://"); ok {
+		host = rest
+	}
+	name, port, err := net.SplitHostPort(strings.TrimRight(host, "/"))
+	if err != nil {
+		name, port = strings.TrimRight(host, "/"), "11434"
+	}
+	switch name {
+	case "", "0.0.0.0", "::", "[::]", "localhost", "127.0.0.1":
+		return "http://127.0.0.1:" + port + "/v1"
+	}
+	return ""
 }
 
 // Known finds the known provider at an address.

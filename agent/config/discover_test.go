@@ -129,3 +129,21 @@ func TestKnownProviders(t *testing.T) {
 		}
 	}
 }
+
+// Ollama is found where its own variable puts it, on this machine alone.
+func TestOllamaElsewhereOnThisMachine(t *testing.T) {
+	for host, want := range map[string]string{
+		"": "http://127.0.0.1:11434/v1", "0.0.0.0": "http://127.0.0.1:11434/v1", "127.0.0.1:8123": "http://127.0.0.1:8123/v1", ":8123": "http://127.0.0.1:8123/v1",
+		"http://localhost:8123/": "http://127.0.0.1:8123/v1", "[::]:8123": "http://127.0.0.1:8123/v1", "gpu.example.org:8123": "http://127.0.0.1:11434/v1",
+	} {
+		w := newWorld(t)
+		w.env[ollamaHost] = host
+		d := Discovery{Source: w.source, Config: w.load(), Local: LocalProviders(), Models: endpoints{want: lists("m")}.models}
+		if found := d.Discover(t.Context()); len(found) != 1 || found[0].Name != ollama || found[0].BaseURL != want {
+			t.Errorf("%q: %+v, want %s", host, found, want)
+		}
+		if k, ok := d.Known(want); !ok || k.Name != ollama {
+			t.Errorf("%q: %s is %q", host, want, k.Name)
+		}
+	}
+}

@@ -31,7 +31,7 @@ func KnownProviders() []KnownProvider {
 // on, on this machine alone.
 func LocalProviders() []KnownProvider {
 	return []KnownProvider{
-		{"ollama", "Ollama", "http://127.0.0.1:11434/v1", nil},
+		{ollama, "Ollama", "http://127.0.0.1:11434/v1", nil},
 		{"lmstudio", "LM Studio", "http://127.0.0.1:1234/v1", nil},
 		{"llamacpp", "llama.cpp", "http://127.0.0.1:8080/v1", nil},
 		{"vllm", "vLLM", "http://127.0.0.1:8000/v1", nil},
@@ -46,4 +46,10 @@ const (
 	openAI     = "openai"
 	openAIKey  = "OPENAI_API_KEY"
 	openAIBase = "OPENAI_BASE_URL"
+)
+
+// ollama says by a variable of its own where it listens.
+const (
+	ollama     = "ollama"
+	ollamaHost = "OLLAMA_HOST"
 )
