@@ -61,8 +61,8 @@ func slashLineAt(text string, cursor int) (start int, ok bool) {
 		if b.start > start || start >= b.end {
 			continue
 		}
-		_, isSlash := b.command(start)
-		return start, isSlash && strings.TrimSpace(text[b.start:start]) == ""
+		l, isSlash := b.command(start)
+		return start, isSlash && l.leads
 	}
 	return 0, false
 }
