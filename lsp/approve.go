@@ -57,6 +57,7 @@ type question struct {
 	elicit  *elicitation // what is asked for beside a decision; nil: nothing
 
 	answer chan agent.Answer // gets the one answer
+	again  chan struct{}     // 1 slot: it is to be shown once more
 	free   func()            // lets a stock client's next question be shown; nil: it needs no leave
 }
 
@@ -80,7 +81,7 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 			w.free()
 		}
 	}()
-	w.answer = make(chan agent.Answer, 1)
+	w.answer, w.again = make(chan agent.Answer, 1), make(chan struct{}, 1)
 	w.timeout = cmp.Or(w.timeout, questionTimeout)
 	w.deadline = time.Now().Add(w.timeout)
 	q.mu.Lock()
@@ -91,23 +92,47 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 
 	timer := time.NewTimer(w.timeout)
 	defer timer.Stop()
-	showing, withdraw := context.WithCancel(ctx)
+	withdraw := q.present(ctx, w)
+	defer func() { withdraw() }()
+	for {
+		select {
+		case <-w.again:
+			withdraw()
+			if w.free != nil {
+				w.free()
+			}
+			withdraw = q.present(ctx, w)
+		case a := <-w.answer:
+			if ctx.Err() != nil {
+				return agent.Answer{}, context.Cause(ctx)
+			}
+			return a, nil
+		case <-ctx.Done():
+			return agent.Answer{}, context.Cause(ctx)
+		case <-timer.C:
+			q.resolve(w.id, deny(fmt.Sprintf("no answer in %g s", w.timeout.Seconds())))
+			return <-w.answer, nil
+		}
+	}
+}
+
+// present shows a question until it is withdrawn.
+func (q *questions) present(ctx context.Context, w *question) (withdraw func()) {
+	showing, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	wg.Go(func() { q.show(showing, w) }) // ends with showing
-	defer wg.Wait()
-	defer withdraw()
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
 
+// showAgain asks for an open question to be shown once more: the client may
+// have lost it. Never blocks.
+func (w *question) showAgain() {
 	select {
-	case a := <-w.answer:
-		if ctx.Err() != nil {
-			return agent.Answer{}, context.Cause(ctx)
-		}
-		return a, nil
-	case <-ctx.Done():
-		return agent.Answer{}, context.Cause(ctx)
-	case <-timer.C:
-		q.resolve(w.id, deny(fmt.Sprintf("no answer in %g s", w.timeout.Seconds())))
-		return <-w.answer, nil
+	case w.again <- struct{}{}:
+	default:
 	}
 }
 
@@ -158,10 +183,16 @@ func (q *questions) find(id string) *question {
 
 // asksAbout reports whether a question about the trust of the server, or of
 // the folder, is open.
-func (q *questions) asksAbout(server string) bool {
-	return slices.ContainsFunc(q.waiting(), func(w *question) bool {
-		return w.kind == "trust" && (w.server == server || w.server == "")
-	})
+func (q *questions) asksAbout(server string) bool { return q.trustQuestion(server) != nil }
+
+// trustQuestion is that question; nil: none is open.
+func (q *questions) trustQuestion(server string) *question {
+	open := q.waiting()
+	i := slices.IndexFunc(open, func(w *question) bool { return w.kind == "trust" && (w.server == server || w.server == "") })
+	if i < 0 {
+		return nil
+	}
+	return open[i]
 }
 
 // toolQuestion makes a question of the agent's. What nothing is remembered of

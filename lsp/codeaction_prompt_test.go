@@ -288,3 +288,43 @@ func TestMendingEnablesAServer(t *testing.T) {
 		w.awaitMarks(uri)
 	}
 }
+
+// A question that the client lost comes back with the fix, and the one before
+// is withdrawn.
+func TestMendingShowsALostQuestionAgain(t *testing.T) {
+	dir := t.TempDir()
+	command, args, env := mcptest.Command(t, withoutTemplates)
+	project, err := json.Marshal(obj{"mcpServers": obj{"docs": obj{"command": command, "args": args, "env": env}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var w *world
+	w = newWorld(t, setup{
+		dir: dir, llm: agenttest.NewLLM(t), files: map[string]string{".mcp.json": string(project)},
+		answers: map[string]lsptest.Answer{"window/showMessageRequest": func(json.RawMessage) (any, error) {
+			if len(w.Requests("window/showMessageRequest")) == 1 {
+				return nil, lsptest.ErrSilent
+			}
+			return obj{"title": "Trust and start"}, nil
+		}},
+	})
+	first := w.AwaitRequest("window/showMessageRequest", 1)
+	uri := lsptest.FileURI(filepath.Join(w.root, "x.agentls.md"))
+	w.Open(uri, "markdown", "@docs:file://doc0.md")
+	w.awaitMarks(uri, "0:0-20 2 serverUntrusted")
+	list, _ := w.mendings(uri, span(0, 3, 0, 3), obj{"only": []string{"quickfix"}})
+	if _, err := w.Start("workspace/executeCommand", list[0].Command).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if again := w.AwaitRequest("window/showMessageRequest", 2); string(again.Params) != string(first.Params) {
+		t.Errorf("asked %s, then %s", first.Params, again.Params)
+	}
+	w.awaitMarks(uri)
+	cancelled := false
+	for _, raw := range w.Notifications("$/cancelRequest") {
+		cancelled = cancelled || string(decodeAs[struct{ ID json.RawMessage }](t, raw).ID) == string(first.ID)
+	}
+	if !cancelled {
+		t.Error("the first question was not withdrawn")
+	}
+}

@@ -124,8 +124,12 @@ func (q *questions) trustServer(ctx context.Context, name string) {
 	}
 	defer q.asking.Delete(name)
 	for _, info := range q.s.o.Manager.Servers() {
-		if info.Name != name || info.Status != mcp.StatusUntrusted || q.asksAbout(name) {
+		if info.Name != name || info.Status != mcp.StatusUntrusted {
 			continue
+		}
+		if w := q.trustQuestion(name); w != nil {
+			w.showAgain()
+			return
 		}
 		if !q.folderIsTrusted(ctx) {
 			q.trustFolder(ctx, true) // with it the manager asks about its servers
