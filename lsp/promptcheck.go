@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"go.lsp.dev/protocol"
@@ -276,18 +275,14 @@ func (c *promptCheck) near(key mentionKey, list mcp.ResourceList) (uris []string
 // isFile reports whether what the workspace does not list is a file of it all
 // the same: git ignores it, or the folder is too large.
 func (c *promptCheck) isFile(server, uri string) bool {
-	if server != "workspace" {
+	if server != workspaceServer {
 		return false
 	}
 	if strings.HasPrefix(uri, "diagnostics://") {
 		return true // there are none at the moment
 	}
-	path, ok := c.s.o.State.PathOf(uri)
-	if !ok {
-		return false
-	}
-	_, err := os.Stat(path)
-	return err == nil
+	_, _, ok := c.s.o.State.Locate(uri)
+	return ok
 }
 
 // quote offers to leave a mention as text.

@@ -22,6 +22,7 @@ func FuzzPromptProblems(f *testing.F) {
 	state := workspace.NewState()
 	manager := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", State: state, TrustFile: f.TempDir() + "/trust.json"})
 	f.Cleanup(manager.Close)
+	awaitEmbedded(f, manager)
 	s := New(Options{Manager: manager, Secrets: mcp.NewSecrets(), State: state, StateDir: f.TempDir()})
 	look := func(text string) (bufferState, *promptCheck) {
 		b := s.bufferState(s.promptModel(document{uri: "untitled:p", text: text}))

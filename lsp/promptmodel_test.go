@@ -25,9 +25,19 @@ func idleServer(t testing.TB, encoding protocol.PositionEncodingKind) *Server {
 	t.Helper()
 	manager := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", State: workspace.NewState(), TrustFile: t.TempDir() + "/trust.json"})
 	t.Cleanup(manager.Close)
+	awaitEmbedded(t, manager)
 	s := New(Options{Manager: manager, Secrets: mcp.NewSecrets()})
 	s.docs.encoding = encoding
 	return s
+}
+
+// awaitEmbedded waits for the embedded server and its lists.
+func awaitEmbedded(t testing.TB, manager *mcp.Manager) {
+	t.Helper()
+	poll(t, "the embedded server", func() bool {
+		info, _ := manager.ServerNamed(workspaceServer)
+		return info.Status == mcp.StatusReady && info.Resources != nil
+	})
 }
 
 func TestPromptModel(t *testing.T) {

@@ -132,13 +132,3 @@ func namedFolder(folders []*folder, rest string) (f *folder, below string) {
 	}
 	return nil, ""
 }
-
-// PathOf is the path of the file that a `file://` URI of the workspace names,
-// whether it is there or not.
-func (s *State) PathOf(uri string) (path string, ok bool) {
-	f, rel, ok := parseFile(s.roots(), fileScheme, uri)
-	if !ok {
-		return "", false
-	}
-	return f.join(rel), true
-}
