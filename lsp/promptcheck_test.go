@@ -24,6 +24,10 @@ func FuzzPromptProblems(f *testing.F) {
 	f.Cleanup(manager.Close)
 	awaitEmbedded(f, manager)
 	s := New(Options{Manager: manager, Secrets: mcp.NewSecrets(), State: state, StateDir: f.TempDir()})
+	poll(f, "workspace", func() bool { // what is said of it changes until then
+		info, ok := manager.ServerNamed("workspace")
+		return ok && info.Status == mcp.StatusReady && info.Resources != nil
+	})
 	look := func(text string) (bufferState, *promptCheck) {
 		b := s.bufferState(s.promptModel(document{uri: "untitled:p", text: text}))
 		return b, s.checkPrompts(b, nil)
