@@ -67,10 +67,10 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	case p.tool == nil:
 		return failed(a.unknownTool(c.Name, set))
 	case err != nil:
-		return failed(err.Error()+". Call the tool again with one JSON object that fits its schema."+notRun)
+		return failed(err.Error() + ". Call the tool again with one JSON object that fits its schema." + notRun)
 	}
 	if err := r.unclear(p.tool, p.args); err != nil {
-		return failed("The call failed: "+err.Error()+"."+notRun)
+		return failed("The call failed: " + err.Error() + "." + notRun)
 	}
 	may := a.permit(ctx, r, &p)
 	switch {
