@@ -45,8 +45,10 @@ func (s *session) carryProcess() (carrier, error) {
 	if dir == "" {
 		dir = s.cfg.Folder
 	}
-	p, err := startProcess(processSpec{command: s.cfg.Command, args: s.cfg.Args, env: childEnv(s.environ, s.cfg), dir: dir, reaper: s.reaper, problem: s.problem,
-		stderr: func(line string) { s.logs.add(logStderr, "info", line) }})
+	p, err := startProcess(processSpec{
+		command: s.cfg.Command, args: s.cfg.Args, env: childEnv(s.environ, s.cfg), dir: dir, reaper: s.reaper, problem: s.problem,
+		stderr: func(line string) { s.logs.add(logStderr, "info", line) },
+	})
 	if err != nil {
 		return carrier{}, err
 	}

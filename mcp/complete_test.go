@@ -312,6 +312,20 @@ func BenchmarkComplete(b *testing.B) {
 				}
 			})
 		}
+		if size == "1000" {
+			templated := servers[0]
+			for i := range maxTemplates / 2 {
+				templated.templates = append(templated.templates, Template{URITemplate: fmt.Sprintf("file://{+path}/{name%d}-{v}.md{?q,r}", i)}, Template{URITemplate: fmt.Sprintf("many://{+a}{+b%d}{+c}-{+d}-{+e}!", i)})
+			}
+			templated.index = newIndex(&templated)
+			for _, q := range []string{"server0:file://pkg", "server0:file://" + strings.Repeat("a/b-", 200), "server0:many://" + strings.Repeat("x", 1000)} {
+				b.Run(fmt.Sprintf("%d templates/%.20q", maxTemplates, q), func(b *testing.B) {
+					for b.Loop() {
+						complete([]serverSnapshot{templated}, recent, q, 100)
+					}
+				})
+			}
+		}
 		b.Run(size+"/typing", func(b *testing.B) {
 			var took []time.Duration
 			for b.Loop() {

@@ -259,9 +259,14 @@ func TestCompletionCacheIsBounded(t *testing.T) {
 // Keys of different queries differ, whatever stands in them.
 func TestArgumentQueryKey(t *testing.T) {
 	queries := []argumentQuery{
-		{ref: CompletionRef{Prompt: "ab"}}, {ref: CompletionRef{Template: "ab"}}, {ref: CompletionRef{Prompt: "a"}, argument: "b"}, {ref: CompletionRef{Prompt: "a"}, value: "b"},
-		{ref: CompletionRef{Prompt: "a"}, others: map[string]string{"b": ""}}, {ref: CompletionRef{Prompt: "a"}, others: map[string]string{"": "b"}},
-		{ref: CompletionRef{Prompt: "a1:b"}}, {ref: CompletionRef{Prompt: "a"}, argument: "1:b"},
+		{ref: CompletionRef{Prompt: "ab"}},
+		{ref: CompletionRef{Template: "ab"}},
+		{ref: CompletionRef{Prompt: "a"}, argument: "b"},
+		{ref: CompletionRef{Prompt: "a"}, value: "b"},
+		{ref: CompletionRef{Prompt: "a"}, others: map[string]string{"b": ""}},
+		{ref: CompletionRef{Prompt: "a"}, others: map[string]string{"": "b"}},
+		{ref: CompletionRef{Prompt: "a1:b"}},
+		{ref: CompletionRef{Prompt: "a"}, argument: "1:b"},
 	}
 	seen := map[string]bool{}
 	for _, q := range queries {

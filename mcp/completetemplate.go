@@ -30,13 +30,13 @@ func (c *completer) typeInto() {
 	if !c.named || c.servers[0].index == nil {
 		return
 	}
-	list := c.servers[0].index.templates
+	list, tries := c.servers[0].index.templates, maxTemplateTries
 	for i := range list[:min(len(list), maxTemplates)] {
 		tpl := &list[i]
 		if !strings.HasPrefix(c.query, tpl.uri.literal()) {
 			continue
 		}
-		if typed, ok := tpl.uri.typed(c.query); ok {
+		if typed, ok := tpl.uri.typed(c.query, &tries); ok {
 			c.typed = append(c.typed, &typedInto{template: tpl, typedTemplate: typed})
 		}
 	}

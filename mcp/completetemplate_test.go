@@ -12,6 +12,19 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// searchable waits until the n resources of a server can be completed.
+func (h *house) searchable(server string, n int) {
+	h.t.Helper()
+	eventually(h.t, "the resources of "+server, func() bool {
+		s, err := h.find(server)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		x := s.cache.index.Load()
+		return x != nil && len(x.resources) == n
+	})
+}
+
 // asked returns the values that completion/complete was asked for, by the log.
 func asked(t testing.TB, log mcptest.Log) (values []string) {
 	t.Helper()
@@ -38,7 +51,7 @@ func TestCompleteTemplateVariable(t *testing.T) {
 			Modern: modern, Log: string(log), Scheme: "docs", Templates: []string{"page://{lang}/{page}", "page://{lang}/{page}/raw", "find://{+q}{?n}"},
 			Values: map[string][]string{"lang": {"go", "gleam", "c"}, "page": {"x"}, "page lang=go": {"a b", "abc"}, "q": {"a/b?"}, "n": {"10"}, "name": {"doc0", "new"}},
 		}})
-		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		h.searchable("fake", 3)
 		check := func(prefix string, incomplete bool, want ...string) {
 			t.Helper()
 			items, more := h.Complete(t.Context(), "fake:"+prefix, 100)
@@ -81,7 +94,8 @@ func TestCompleteWaitsForNothingElse(t *testing.T) {
 		fakeConfig(t, "silent", mcptest.Options{Silent: true}),
 		fakeConfig(t, "dumb", mcptest.Options{Scheme: "docs", Without: []string{"completions"}, Log: string(log)}),
 	})
-	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 && len(h.uris("dumb")) == 3 })
+	h.searchable("fake", 3)
+	h.searchable("dumb", 3)
 	for prefix, least := range map[string]time.Duration{"fake:docs://d": valuesGlance, "fake:docs://n": valuesWait} {
 		start := time.Now()
 		items, incomplete := h.Complete(t.Context(), prefix, 100)
@@ -114,7 +128,7 @@ func TestCompleteWaitsForNothingElse(t *testing.T) {
 func TestCompleteTemplateVariableOfASlowServer(t *testing.T) {
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Templates: []string{"page://{p}"}, Values: map[string][]string{"p": {"abc", "abd", "x"}}}})
-	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	h.searchable("fake", 3)
 	check := func(prefix string, want ...string) {
 		t.Helper()
 		items, incomplete := h.Complete(t.Context(), "fake:page://"+prefix, 100)
@@ -141,7 +155,7 @@ func TestCompleteTemplateVariableOfASlowServer(t *testing.T) {
 func TestCompletionsDoNotHoldEachOther(t *testing.T) {
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Scheme: "docs", Unanswered: []string{"completion/complete"}}})
-	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	h.searchable("fake", 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {
@@ -167,7 +181,7 @@ func TestCompleteWithTemplatesListedOddly(t *testing.T) {
 		odd = append(odd, fmt.Sprintf("odd://%d/{", i), fmt.Sprintf("odd://%d/{a}", i))
 	}
 	h := open(t, map[string]mcptest.Options{"fake": {Templates: odd, Values: map[string][]string{"a": {"x"}}}})
-	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	h.searchable("fake", 3)
 	items, incomplete := h.Complete(t.Context(), "fake:odd://7/", 100)
 	if got := inserts(items); !incomplete || !slices.Contains(got[:2], "fake:odd://7/x") {
 		t.Errorf("%q", got)
@@ -176,7 +190,7 @@ func TestCompleteWithTemplatesListedOddly(t *testing.T) {
 
 func TestMentionsOfTemplates(t *testing.T) {
 	h := open(t, map[string]mcptest.Options{"fake": {Templates: []string{"page://{lang}/{page}"}, ReadAny: true}})
-	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+	h.searchable("fake", 3)
 	got := h.Mentions("see @fake:page://go/a, @fake:file://doc0.md, @fake:page://go and @fake:file://other.md")
 	want := []string{"page://go/a false true", "file://doc0.md true false", "page://go false false", "file://other.md false true"}
 	for i, m := range got {

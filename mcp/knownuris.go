@@ -46,8 +46,9 @@ func (k *knownURIs) expands(uri string) bool {
 	if k == nil || len(uri) > maxTemplateURI {
 		return false
 	}
+	tries := maxTemplateTries
 	return slices.ContainsFunc(k.templates[:min(len(k.templates), maxTemplates)], func(t indexedTemplate) bool {
-		return len(t.uri.steps) > 0 && strings.HasPrefix(uri, t.uri.literal()) && t.uri.matches(uri)
+		return len(t.uri.steps) > 0 && strings.HasPrefix(uri, t.uri.literal()) && t.uri.matches(uri, &tries)
 	})
 }
 

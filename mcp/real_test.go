@@ -141,7 +141,8 @@ func TestRealServerPromptsAndValues(t *testing.T) {
 	h := newHouse(t, Options{}, defaultTiming())
 	h.Configure([]ServerConfig{{Name: "everything", Source: "user", Type: "stdio", Command: command, Args: args}})
 	h.started()
-	eventually(t, "prompts", func() bool { return len(h.PromptList()) == 4 && len(h.uris("everything")) == 7 })
+	eventually(t, "prompts", func() bool { return len(h.PromptList()) == 4 })
+	h.searchable("everything", 7)
 
 	get := func(name string, arguments map[string]string) PromptResult {
 		t.Helper()

@@ -19,10 +19,11 @@ type typedTemplate struct {
 
 // typed finds where a text has come to: in the last variable that it can be in,
 // else in a literal behind one. false: it is no beginning of an expansion, or
-// has not come to the first variable.
-func (t *uriTemplate) typed(text string) (typedTemplate, bool) {
+// has not come to the first variable. tries is what may be tried, and what is
+// left of it.
+func (t *uriTemplate) typed(text string, tries *int) (typedTemplate, bool) {
 	for _, goal := range []matchGoal{endsInVariable, endsInLiteral} {
-		m := templateMatcher{t: t, text: text, goal: goal, tries: maxTemplateTries}
+		m := templateMatcher{t: t, text: text, goal: goal, tries: tries}
 		if !m.from(0, false, 0) || m.end.variable == nil && len(text) <= len(t.literal()) {
 			continue
 		}
@@ -36,9 +37,9 @@ func (t *uriTemplate) typed(text string) (typedTemplate, bool) {
 }
 
 // matches reports whether a URI is an expansion of the template. One without
-// variables has itself alone.
-func (t *uriTemplate) matches(uri string) bool {
-	m := templateMatcher{t: t, text: uri, goal: isWhole, tries: maxTemplateTries}
+// variables has itself alone. tries is typed's.
+func (t *uriTemplate) matches(uri string, tries *int) bool {
+	m := templateMatcher{t: t, text: uri, goal: isWhole, tries: tries}
 	return m.from(0, false, 0)
 }
 
@@ -88,7 +89,7 @@ type templateMatcher struct {
 	t      *uriTemplate
 	text   string
 	goal   matchGoal
-	tries  int
+	tries  *int
 	failed map[matchState]bool
 	values []struct{ name, text string }
 	end    typedTemplate
@@ -111,7 +112,7 @@ func (m *templateMatcher) from(i int, used bool, pos int) bool {
 		used = used && i > 0 && m.t.steps[i-1].expr == s.expr
 	}
 	state := matchState{i, pos, used}
-	if m.tries--; m.tries < 0 || m.failed[state] {
+	if *m.tries--; *m.tries < 0 || m.failed[state] {
 		return false
 	}
 	ok := false
@@ -157,11 +158,11 @@ func (m *templateMatcher) variable(i int, used bool, pos int) bool {
 	if strings.HasSuffix(lead, "=") {
 		least = begin
 	}
-	for end := last; end >= least && m.tries > 0; end-- {
+	for end := last; end >= least && *m.tries > 0; end-- {
 		if end == len(m.text) && m.goal != isWhole {
 			continue // ends in this variable, unless a later one can have it
 		}
-		m.tries--
+		*m.tries--
 		m.values = append(m.values, struct{ name, text string }{s.name, m.text[begin:end]})
 		if m.from(i+1, true, end) {
 			return true

@@ -28,7 +28,7 @@ type templateStep struct {
 
 const (
 	// maxTemplateSteps bounds a template, maxTemplateTries what is tried to
-	// read a text by it.
+	// read a text by all of a server's.
 	maxTemplateSteps = 64
 	maxTemplateTries = 20_000
 )

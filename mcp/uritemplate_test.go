@@ -29,7 +29,7 @@ func TestTemplateMatches(t *testing.T) {
 		t.Helper()
 		p, ok := parseURITemplate(template)
 		for _, uri := range uris {
-			if got := p.matches(uri); got != want || !ok {
+			if got := p.matches(uri, new(maxTemplateTries)); got != want || !ok {
 				t.Errorf("%s matches %s: %v", template, uri, got)
 			}
 		}
@@ -50,7 +50,7 @@ func TestTemplateMatches(t *testing.T) {
 	// What would take for ever to be told is no.
 	p, _ := parseURITemplate(strings.Repeat("{+a}", 60) + "!")
 	within(t, time.Second, "a template of many variables", func() {
-		if p.matches(strings.Repeat("x", 2000)) {
+		if p.matches(strings.Repeat("x", 2000), new(maxTemplateTries)) {
 			t.Error("it matches")
 		}
 	})
@@ -71,7 +71,7 @@ func TestTypedTemplate(t *testing.T) {
 	check := func(template, text, want string) {
 		t.Helper()
 		p, _ := parseURITemplate(template)
-		in, ok := p.typed(text)
+		in, ok := p.typed(text, new(maxTemplateTries))
 		got := "no"
 		switch {
 		case ok && in.variable != nil:
@@ -182,11 +182,11 @@ func FuzzTemplate(f *testing.F) {
 		}; !plain(a) || !plain(b) {
 			t.Skip() // nothing can be read where nothing stands
 		}
-		if !ours.matches(uri) {
+		if !ours.matches(uri, new(maxTemplateTries)) {
 			t.Fatalf("%q of %s (%q, %q) does not match", uri, template, a, b)
 		}
 		for i := len(ours.literal()) + 1; i <= len(uri); i++ {
-			if _, ok := ours.typed(uri[:i]); !ok {
+			if _, ok := ours.typed(uri[:i], new(maxTemplateTries)); !ok {
 				t.Fatalf("%q, the beginning of %q, has not come into %s", uri[:i], uri, template)
 			}
 		}

@@ -263,11 +263,11 @@ func (f *fake) prompt(params json.RawMessage) (any, error) {
 		Arguments map[string]string `json:"arguments"`
 	}
 	_ = json.Unmarshal(params, &p)
-	text := "Review it"
+	parts := []string{"Review it"}
 	for _, name := range slices.Sorted(maps.Keys(p.Arguments)) {
-		text += ", " + name + " " + p.Arguments[name]
+		parts = append(parts, name+" "+p.Arguments[name])
 	}
-	return object{"description": p.Name, "messages": []object{{"role": "user", "content": object{"type": "text", "text": text}}}}, nil
+	return object{"description": p.Name, "messages": []object{{"role": "user", "content": object{"type": "text", "text": strings.Join(parts, ", ")}}}}, nil
 }
 
 // complete gives the values that begin with what is typed.
