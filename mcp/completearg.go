@@ -119,8 +119,12 @@ func answeredAs(a *completion) *completion {
 func (a *completion) wait(ctx context.Context) (values []string, more bool, err error) {
 	select {
 	case <-a.done:
-		values, more, err = a.values, a.more, a.err
 	case <-ctx.Done():
+	}
+	select {
+	case <-a.done: // also where ctx has ended: it is there
+		values, more, err = a.values, a.more, a.err
+	default:
 		more, err = true, context.Cause(ctx)
 	}
 	if err != nil && a.old != nil {
