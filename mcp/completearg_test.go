@@ -17,6 +17,7 @@ import (
 func TestCompleteArgumentIsCached(t *testing.T) {
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Values: map[string][]string{"a": {"x1", "x2"}, "a b=1": {"x3"}, "v": {"y"}}}})
+	eventually(t, "its first lists", func() bool { return h.status("fake").Prompts != nil })
 	ask := func(ref CompletionRef, argument, value string, others map[string]string, want ...string) {
 		t.Helper()
 		got, more, err := h.CompleteArgument(t.Context(), "fake", ref, argument, value, others)
