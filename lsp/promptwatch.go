@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	promptPause  = 100 * time.Millisecond // in which news of prompt buffers gather
-	promptsAtEnd = time.Second            // the longest pause between two looks at large ones
+	promptPause    = 100 * time.Millisecond // in which news of prompt buffers gather
+	promptPauseMax = time.Second            // the longest pause between two looks at large ones
 )
 
 // promptWatch keeps what an editor shows of its prompt buffers up to date: it
@@ -114,7 +114,7 @@ func (p *promptWatch) run(ctx context.Context) {
 		}
 		start := time.Now()
 		p.look(changed)
-		pause = max(promptPause, min(10*time.Since(start), promptsAtEnd))
+		pause = max(promptPause, min(10*time.Since(start), promptPauseMax))
 	}
 }
 
