@@ -80,7 +80,10 @@ export class Editor extends EventEmitter {
   #wrote(from, message) { fs.writeSync(this.trace, JSON.stringify({ from, message }) + '\n') }
 
   /** #failed is what the library says of messages that it cannot take. */
-  #failed(what) { (this.faults ??= []).push(what) }
+  #failed(what) {
+    if (this.leaving && /EPIPE|ERR_STREAM_DESTROYED/.test(what)) return // our answer came behind exit
+    (this.faults ??= []).push(what)
+  }
 
   #serve() {
     const c = this.connection
@@ -239,6 +242,7 @@ export class Editor extends EventEmitter {
   /** stop leaves by the book. */
   async stop(code = 0) {
     assert.equal(await this.request(lsp.ShutdownRequest.type), null)
+    this.leaving = true
     await this.notify(lsp.ExitNotification.type)
     const [exit] = await deadline(this.exited, 'exit')
     this.connection.dispose()
