@@ -68,8 +68,9 @@ type promptCheck struct {
 	servers  map[string]mcp.ServerInfo // by mention name
 	names    []string                  // the mention names
 	lists    map[string]mcp.ResourceList
-	nearby   map[mentionKey][]string
-	searches int // that are left
+	nearby   map[mentionKey]nearby
+	found    map[mentionKey]nearby // nearby of the pass before
+	searches int                   // that are left
 
 	problems []promptProblem     // of all there are, maxProblems at most
 	more     int                 // problems beyond those
@@ -79,6 +80,13 @@ type promptCheck struct {
 // maxProblems bounds what is told of a buffer.
 const maxProblems = 500
 
+// nearby is what was found in a list of so many resources. Searching a long one
+// takes a while, so it is done once, not for each key that is typed.
+type nearby struct {
+	of   int
+	uris []string
+}
+
 // maxSearches bounds how often a list is searched for what was meant, and the
 // disk for what no list holds, in one pass over a buffer.
 const maxSearches = 20
@@ -87,9 +95,11 @@ const maxSearches = 20
 // of the disk it asks whether a file of the workspace is there that is not
 // listed. While a list is out of date a resource that it lacks is only told to
 // be unknown if it was before.
-func (s *Server) checkPrompts(state bufferState, before map[mentionKey]bool) *promptCheck {
+func (s *Server) checkPrompts(state bufferState, before *promptCheck) *promptCheck {
 	c := s.newPromptCheck(state)
-	c.before = before
+	if before != nil {
+		c.before, c.found = before.unknown, before.nearby
+	}
 	c.run()
 	return c
 }
@@ -104,10 +114,13 @@ func (s *Server) problemsAt(state bufferState, place textSpan) []promptProblem {
 
 func (s *Server) newPromptCheck(state bufferState) *promptCheck {
 	return &promptCheck{
-		s: s, state: state, servers: map[string]mcp.ServerInfo{}, lists: map[string]mcp.ResourceList{}, nearby: map[mentionKey][]string{},
+		s: s, state: state, servers: map[string]mcp.ServerInfo{}, lists: map[string]mcp.ResourceList{}, nearby: map[mentionKey]nearby{},
 		searches: maxSearches, unknown: map[mentionKey]bool{},
 	}
 }
+
+// kept is what the next pass needs of this one.
+func (c *promptCheck) kept() *promptCheck { return &promptCheck{unknown: c.unknown, nearby: c.nearby} }
 
 func (c *promptCheck) run() {
 	for _, info := range c.s.o.Manager.Servers() {
@@ -260,16 +273,23 @@ func (c *promptCheck) list(server string) mcp.ResourceList {
 // near finds what was perhaps meant. searched is false where too much has been
 // searched for already.
 func (c *promptCheck) near(key mentionKey, list mcp.ResourceList) (uris []string, searched bool) {
-	if uris, searched = c.nearby[key]; searched || c.searches == 0 {
-		return uris, searched
+	for _, known := range []map[mentionKey]nearby{c.nearby, c.found} {
+		if n, ok := known[key]; ok && n.of == len(list.Resources) {
+			c.nearby[key] = n
+			return n.uris, true
+		}
+	}
+	if c.searches == 0 {
+		return nil, false
 	}
 	c.searches--
 	all := make([]string, len(list.Resources))
 	for i := range list.Resources {
 		all[i] = list.Resources[i].URI
 	}
-	c.nearby[key] = nearestURIs(key.uri, all)
-	return c.nearby[key], true
+	n := nearby{len(all), nearestURIs(key.uri, all)}
+	c.nearby[key] = n
+	return n.uris, true
 }
 
 // isFile reports whether what the workspace does not list is a file of it all

@@ -39,9 +39,9 @@ type shownBuffer struct {
 	opened      int
 	version     int32
 	spelled     string
-	diagnostics string // as JSON; "": none
-	unknown     map[mentionKey]bool
-	lenses      uint64 // sums of what the client would be given
+	diagnostics string       // as JSON; "": none
+	check       *promptCheck // its problems; nil: none was made
+	lenses      uint64       // sums of what the client would be given
 	tokens      uint64
 }
 
@@ -173,8 +173,8 @@ func (p *promptWatch) show(doc document) (lenses, tokens bool) {
 	}
 	model := p.s.promptModel(doc)
 	state := p.s.bufferState(model)
-	check := p.s.checkPrompts(state, b.unknown)
-	b.unknown = check.unknown
+	check := p.s.checkPrompts(state, b.check)
+	b.check = check.kept()
 	p.publish(b, doc, p.s.promptDiagnostics(doc.text, check.problems, check.more))
 	lensSum, tokenSum := sumOfLenses(p.s.lenses(doc, state)), sumOfMentions(model)
 	lenses, tokens = lensSum != b.lenses, tokenSum != b.tokens
