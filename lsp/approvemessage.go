@@ -10,19 +10,12 @@ import (
 	"agentls/agent"
 )
 
-// What is shown of a command that is longer than cleanLimit, in code points:
-// what it begins with says what it is, and danger likes to stand at the end.
-const (
-	commandHead = 180
-	commandTail = 100
-)
-
 // toolMessage words the question about a tool call for a stock client: what is
 // asked, why, and what a yes that is remembered would cover.
 func toolMessage(s *Server, a agent.Question) string {
 	var b strings.Builder
 	if in := commandOf(a.Server, a.Tool, a.Arguments); in.Command != "" {
-		b.WriteString("agentls: run the command " + commandShown(s.o.Secrets.Redact(in.Command)))
+		b.WriteString("agentls: run the command " + commandShown(s.o.Secrets.Redact(in.Command), cleanLimit))
 		if in.Cwd != "" {
 			b.WriteString(" in " + s.tell(in.Cwd))
 		}
@@ -88,9 +81,10 @@ func programsOf(s *Server, command string) string {
 }
 
 // commandShown gives a command so that nothing in it stays unseen: lines,
-// blanks and what is not printed are visible, and of a long one the start and
-// the end, with how much is between them.
-func commandShown(command string) string {
+// blanks and what is not printed are visible. Of one that is longer than limit,
+// in code points, it shows the start, which says what it is, and the end, where
+// danger likes to stand, with how much is between them.
+func commandShown(command string, limit int) string {
 	shown := func(text string) string {
 		if clean(text) == text && !strings.Contains(text, "  ") {
 			return text
@@ -98,9 +92,9 @@ func commandShown(command string) string {
 		return quoteVisible(text)
 	}
 	text := []rune(strings.TrimRight(command, "\n"))
-	if len(text) <= cleanLimit {
+	if len(text) <= limit {
 		return breakLinks(shown(string(text)))
 	}
-	head, tail := string(text[:commandHead]), string(text[len(text)-commandTail:])
-	return breakLinks(fmt.Sprintf("%s … %d characters that are not shown … %s", shown(head), len(text)-commandHead-commandTail, shown(tail)))
+	head, tail := limit*3/5, limit/3
+	return breakLinks(fmt.Sprintf("%s … %d characters that are not shown … %s", shown(string(text[:head])), len(text)-head-tail, shown(string(text[len(text)-tail:]))))
 }

@@ -60,6 +60,29 @@ func TestMessageOfACommand(t *testing.T) {
 	}
 }
 
+// A title that allows a command hides nothing of it either: neither its lines
+// nor its end.
+func TestTitleOfACommand(t *testing.T) {
+	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}
+	s.o.Secrets.Add("very-secret-value")
+	for command, want := range map[string]string{
+		"git status -s":          "run git status -s",
+		"git status\nrm x":       `run "git status\nrm x"`,
+		"curl very-secret-value": "run curl " + s.o.Secrets.Redact("very-secret-value"),
+		"git status " + strings.Repeat("a", 200) + "; rm -rf ~": "run git status " + strings.Repeat("a", 37) + " … 147 characters that are not shown … " + strings.Repeat("a", 16) + "; rm -rf ~",
+	} {
+		arguments, err := json.Marshal(map[string]string{"command": command})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range s.decisions(toolQuestion(s, agent.Question{Tool: "run_command", Arguments: arguments})) {
+			if title, of, _ := strings.Cut(c.Title, ": "); of != want || title != "Deny" && title != allowOnce {
+				t.Errorf("%q, want %q", c.Title, want)
+			}
+		}
+	}
+}
+
 // A tool of a server that is called run_command is no command of ours.
 func TestMessageOfAServersTool(t *testing.T) {
 	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}

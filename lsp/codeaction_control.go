@@ -69,11 +69,11 @@ func (s *Server) decisions(w *question) (list []commandLink) {
 
 // summary says in a few words what the question is about.
 func (w *question) summary(s *Server) string {
+	if command := commandOf(w.server, w.tool, w.arguments); command.Command != "" {
+		return "run " + commandShown(s.o.Secrets.Redact(command.Command), actionMax)
+	}
 	words := []string{w.server, w.tool}
-	command := commandOf(w.server, w.tool, w.arguments)
 	switch {
-	case command.Command != "":
-		words = []string{"run " + command.Command}
 	case w.preview != nil:
 		words = []string{"change " + s.counted(*w.preview)}
 	case w.tool != "" && len(w.arguments) > 0:
