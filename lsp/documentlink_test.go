@@ -299,6 +299,13 @@ func TestCopiesAreBounded(t *testing.T) {
 			w.runs() // the server has seen it
 		}
 	}
+	// What is open and was used last takes no room of the others either.
+	if _, err := w.server.copyResource(t.Context(), linkData{"fake", "file://doc1.md"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.server.dropCopies(filepath.Dir(files[0]), ""); err != nil {
+		t.Fatal(err)
+	}
 	entries, err := os.ReadDir(filepath.Join(w.state, "resources"))
 	if err != nil || len(entries) != copiesMax+1 {
 		t.Errorf("%d copies, %v", len(entries), err)

@@ -86,8 +86,10 @@ func (s *Server) dropCopies(dir, keep string) error {
 	n, size := 0, int64(0)
 	for _, info := range all {
 		file := filepath.Join(dir, info.Name())
-		n, size = n+1, size+info.Size()
-		if _, open := s.docs.identity(string(uri.File(file))); open || file == keep || n <= copiesMax && size <= copiesAll {
+		if _, open := s.docs.identity(string(uri.File(file))); open {
+			continue
+		}
+		if n, size = n+1, size+info.Size(); file == keep || n <= copiesMax && size <= copiesAll {
 			continue
 		}
 		n, size = n-1, size-info.Size()
