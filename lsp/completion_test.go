@@ -121,6 +121,16 @@ func TestItemsByEditor(t *testing.T) {
 	check("", "", "@", resource("a\nb", "@git:a\nb"), "", "")
 }
 
+// A label that is all invisible is none to pick: the text itself is shown.
+func TestItemOfAnInvisibleTitle(t *testing.T) {
+	s := &Server{docs: newDocuments(nil)}
+	list := s.mentionEdit("@", 0, 1).mentions([]mcp.Candidate{{Mention: "git", Insert: "@git:git://log", Label: "\u200b\u2800"}}, false)
+	var all struct{ Items []struct{ Label string } }
+	if err := json.Unmarshal(list, &all); err != nil || len(all.Items) != 1 || all.Items[0].Label != "@git:git://log" {
+		t.Errorf("%v: %s", err, list)
+	}
+}
+
 // The whole way, with the embedded server's resources.
 func TestCompletion(t *testing.T) {
 	root := t.TempDir()

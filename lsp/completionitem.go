@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -99,7 +100,7 @@ func (e itemEdit) list(suggestions []suggestion, incomplete bool) json.RawMessag
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		if item.label = clean(g.label); labels[item.label] {
+		if item.label = cmp.Or(clean(g.label), clean(g.insert)); labels[item.label] {
 			item.label += separator + clean(g.insert) // some clients find an item by its label
 		}
 		labels[item.label] = true
