@@ -73,10 +73,16 @@ func (p *progress) begin(x *run) {
 // stop ends the making of the token, if that still goes on.
 func (p *progress) stop() { p.ending() }
 
-// awaitToken waits until the client has taken the token, or has not.
-func (p *progress) awaitToken() {
-	if p.made != nil {
+// settleToken begins the progress of a token that the client has taken, so that
+// its end follows; wait: also of one that it did not answer yet.
+func (p *progress) settleToken(wait bool) {
+	if wait && p.made != nil {
 		p.opened(<-p.made)
+	}
+	select {
+	case ok := <-p.made:
+		p.opened(ok)
+	default:
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.lsp.dev/protocol"
+
 	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/lsp/lsptest"
@@ -92,6 +94,21 @@ func TestProgressThatTheClientDoesNotTake(t *testing.T) {
 	if n := len(w.Notifications("$/progress")); n > 0 {
 		t.Errorf("%d progress notifications under a token that nobody took", n)
 	}
+}
+
+// A token that the client took while the run ended is begun and ended: clients
+// keep one until its end.
+func TestProgressThatTheClientTookAtTheEnd(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
+	made := make(chan bool, 1)
+	made <- true
+	p := progress{s: w.server, token: protocol.String("late"), made: made}
+	p.settleToken(false)
+	p.end("completed")
+	w.Await("begin and end", func() bool {
+		list := w.progress("late")
+		return len(list) == 2 && list[0].Kind == "begin" && list[1].Kind == "end"
+	})
 }
 
 func TestProgressIsFewReportsAndHoldsNoSecret(t *testing.T) {

@@ -22,9 +22,7 @@ func (x *run) end(o outcome) {
 	}
 	x.writeEvent(last)
 	x.s.runs.end(x, last.Status)
-	if x.detached {
-		x.progress.awaitToken() // nobody waits for the run's response
-	}
+	x.progress.settleToken(x.detached) // nobody waits for a detached run's response
 	x.lastWords(last.Status)
 	x.tellUnread()
 	close(x.done)
