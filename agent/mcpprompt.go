@@ -106,52 +106,82 @@ func (r *run) startsWith(ctx context.Context) error {
 
 // promptMessages makes messages of what a prompt says: texts as the server gave
 // them, all that is data in blocks that it cannot end. Nothing in them is
-// expanded.
+// expanded. What goes beyond the limit is left out, however many parts it has.
 func (r *run) promptMessages(res mcp.PromptResult) []Message {
-	left := r.t.Limits.MentionChars
+	reader := promptReader{server: r.t.MCPPrompt.Server, limit: r.t.Limits.MentionChars, left: r.t.Limits.MentionChars}
 	var out []Message
 	for _, m := range res.Messages {
-		role := User
-		if m.Role == string(Assistant) {
-			role = Assistant
+		if reader.full {
+			break
 		}
-		var parts []string
-		var images []Image
-		for _, c := range m.Contents {
-			text, img := r.promptContent(c, left)
-			if img != nil && role == User {
-				images = append(images, *img)
-			} else if img != nil {
-				text = imageLine(img.MIMEType, decodedLen(img.Data), "not shown: it is in a message of the assistant")
-			}
-			left = max(left-utf8.RuneCountInString(text), 0)
-			parts = append(parts, text)
-		}
-		one := user(parts, images)
-		one.Role = role
-		out = append(out, one)
+		out = append(out, reader.message(m))
 	}
 	return out
 }
 
-// promptContent is one part of a prompt's message as text, at most left code
-// points, and the image that it is.
-func (r *run) promptContent(c mcp.Content, left int) (text string, img *Image) {
+// promptReader makes messages of a prompt's, up to a limit.
+type promptReader struct {
+	server string // configured name
+	limit  int    // code points of all messages
+	left   int
+	images int  // so far
+	full   bool // something was left out: nothing more is taken
+}
+
+func (p *promptReader) message(m mcp.PromptMessage) Message {
+	role := User
+	if m.Role == string(Assistant) {
+		role = Assistant
+	}
+	var parts []string
+	var images []Image
+	for _, c := range m.Contents {
+		text, img := p.content(c)
+		unseen := ""
+		switch {
+		case img == nil:
+		case role != User:
+			unseen = "not shown: it is in a message of the assistant"
+		case p.images == maxImages:
+			unseen = "not shown: too many images"
+		default:
+			p.images++
+			images = append(images, *img)
+		}
+		if unseen != "" {
+			text = paragraphs(text, imageLine(img.MIMEType, decodedLen(img.Data), unseen))
+		}
+		p.left = max(p.left-utf8.RuneCountInString(text), 0)
+		if parts = append(parts, text); p.full {
+			break
+		}
+	}
+	one := user(parts, images)
+	one.Role = role
+	return one
+}
+
+// content is one part of a prompt's message as text, and the image that it is.
+func (p *promptReader) content(c mcp.Content) (text string, img *Image) {
+	if p.left == 0 {
+		p.full = true
+		return truncated("prompt", p.limit), nil
+	}
 	if c.Type == "resource" {
-		one := mention{Mention: mcp.Mention{Server: r.t.MCPPrompt.Server, URI: c.URI}}
-		one.fill([]mcp.Content{c}, left)
+		one := mention{Mention: mcp.Mention{Server: p.server, URI: c.URI}}
+		one.fill([]mcp.Content{c}, p.left)
 		if len(one.images) > 0 {
 			img = &one.images[0]
 		}
+		p.full = one.result.Status == "truncated"
 		return paragraphs(one.blocks...), img
 	}
 	if img = image(c); img != nil {
 		return "", img // the message has it
 	}
 	_, text, _ = contentText(c)
-	text, cut := clip(text, left)
-	if cut {
-		text = strings.TrimSuffix(text, "\n") + "\n" + truncated("prompt", r.t.Limits.MentionChars)
+	if text, p.full = clip(text, p.left); p.full {
+		text = strings.TrimSuffix(text, "\n") + "\n" + truncated("prompt", p.limit)
 	}
 	return text, nil
 }

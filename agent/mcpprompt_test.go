@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -117,21 +118,39 @@ func TestMCPPrompt(t *testing.T) {
 	}
 }
 
-// One long prompt cannot take the whole request.
+// One long prompt cannot take the whole request, nor one of very many parts.
 func TestMCPPromptIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.task.Limits.MentionChars = 10
-		w.servers.prompts = map[string]mcp.PromptResult{"fake/p": {Messages: []mcp.PromptMessage{
-			says("user", words("12345678"), words("90ab"), mcp.Content{Type: "resource", URI: "a://b", Text: "cut"}),
-		}}}
-		_, llm, err := w.runPrompt(t.Context(), "own")
-		if err != nil {
-			t.Fatal(err)
-		}
-		equal(t, "history", history(llm.Last())[:1], []string{"user: 12345678\n\n90\n[prompt truncated by agentls at 10 chars]\n\n" +
-			"<resource server=\"fake\" uri=\"a://b\" mimeType=\"\">\n\n[resource truncated by agentls at 0 chars]\n</resource>\n\nown"})
-	})
+	many := slices.Repeat([]mcp.Content{words("x"), {Type: "resource", URI: "a://b"}}, 10_000)
+	png := mcp.Content{Type: "image", MIMEType: "image/png", Blob: "iVBORw0KGgo="}
+	for _, c := range []struct {
+		limit    int
+		messages []mcp.PromptMessage
+		want     []string
+	}{
+		{
+			10, []mcp.PromptMessage{says("user", words("12345678"), words("90ab"), mcp.Content{Type: "resource", URI: "a://b", Text: "cut"}), says("assistant", words("more"))},
+			[]string{"user: 12345678\n\n90\n[prompt truncated by agentls at 10 chars]\n\nown"},
+		},
+		{2, []mcp.PromptMessage{says("user", words("12")), says("user", many...)}, []string{"user: 12\n\n[prompt truncated by agentls at 2 chars]\n\nown"}},
+		{3, []mcp.PromptMessage{says("user", mcp.Content{Type: "resource", URI: "a://b", Text: "12345"}), says("user", many...)}, []string{
+			"user: <resource server=\"fake\" uri=\"a://b\" mimeType=\"\">\n123\n[resource truncated by agentls at 3 chars]\n</resource>\n\nown",
+		}},
+		{1000, []mcp.PromptMessage{says("user", slices.Repeat([]mcp.Content{png}, 6)...), says("assistant", words("A")), says("user", png, png, png)}, []string{
+			"user:  +6", "assistant: A", "user: [image image/png, 8 bytes, not shown: too many images]\n\nown +2",
+		}},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld(t)
+			w.task.Limits.MentionChars = c.limit
+			w.servers.prompts = map[string]mcp.PromptResult{"fake/p": {Messages: c.messages}}
+			_, llm, err := w.runPrompt(t.Context(), "own")
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := history(llm.Last())
+			equal(t, "history", got[:min(len(c.want), len(got))], c.want)
+		})
+	}
 }
 
 // A prompt that cannot be had is told before anything runs, and leaves nothing
