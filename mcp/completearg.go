@@ -71,6 +71,14 @@ func (q argumentQuery) key() string {
 	return b.String()
 }
 
+// argumentKey tells arguments apart, with the values of the others: a server may
+// know values only once it is told of which owner, of which language
+// (-32602, "missing required arguments").
+func (q argumentQuery) argumentKey() string {
+	q.value = ""
+	return q.key()
+}
+
 // completeArgument begins to ask, or finds what is known. It never blocks.
 func (s *session) completeArgument(q argumentQuery, round uint64) *completion {
 	s.mu.Lock()
@@ -85,7 +93,7 @@ func (s *session) completeArgument(q argumentQuery, round uint64) *completion {
 			return known
 		}
 		return answeredAs(&completion{err: s.notReady(status, text)})
-	case !c.caps.completions || s.values.refused(q):
+	case !c.caps.completions || s.values.refuses(q):
 		return answeredAs(&completion{none: true})
 	}
 	if known == nil {

@@ -277,3 +277,22 @@ func TestArgumentQueryKey(t *testing.T) {
 		seen[q.key()] = true
 	}
 }
+
+// "Missing required arguments" (-32602) holds until they are there.
+func TestCompleteArgumentThatNeedsAnother(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Values: map[string][]string{"repo": nil, "repo owner=me": {"mine"}}}})
+	for _, c := range []struct {
+		value  string
+		others map[string]string
+		want   []string
+	}{{"", nil, nil}, {"m", nil, nil}, {"m", map[string]string{"owner": "who"}, nil}, {"m", map[string]string{"owner": "me"}, []string{"mine"}}} {
+		got, more, err := h.CompleteArgument(t.Context(), "fake", CompletionRef{Prompt: "p"}, "repo", c.value, c.others)
+		if err != nil || more || !slices.Equal(got, c.want) {
+			t.Errorf("%q %v: %q %v %v", c.value, c.others, got, more, err)
+		}
+	}
+	if got := asked(t, log); len(got) != 3 {
+		t.Errorf("a refusal was not remembered: %q", got)
+	}
+}

@@ -3,6 +3,7 @@ package mcp
 import (
 	"container/list"
 	"context"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ const (
 	maxCompletionBytes = 1 << 20 // of their texts
 	maxNarrowed        = 32      // bytes of a value that are looked for without
 	maxRefusals        = 1024    // arguments kept that a server knows no values of
+	maxRefusal         = 4096    // bytes of one, with the values of the others
 	// completionAge is how long an answer counts as fresh: no notification says
 	// that values changed.
 	completionAge = 30 * time.Second
@@ -139,7 +141,7 @@ type completionCache struct {
 	byKey   map[string]*list.Element // of *cachedCompletion
 	order   list.List                // most recently used first
 	size    int
-	refusal map[refusal]bool
+	refused map[string]bool // by argumentQuery.argumentKey: whether it is a prompt's
 	drops   uint64
 }
 
@@ -147,12 +149,6 @@ type cachedCompletion struct {
 	*completion
 	size int
 	at   time.Time
-}
-
-// refusal is an argument that the server knows no values of.
-type refusal struct {
-	ref      CompletionRef
-	argument string
 }
 
 // get returns what was answered, nil if nothing was.
@@ -198,11 +194,13 @@ func (k *completionCache) narrowed(q argumentQuery) *completion {
 	return nil
 }
 
-// refused reports whether the server said that it knows no values.
-func (k *completionCache) refused(q argumentQuery) bool {
+// refuses reports whether the server said that it knows no values, whatever was
+// typed of one.
+func (k *completionCache) refuses(q argumentQuery) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.refusal[refusal{q.ref, q.argument}]
+	_, refused := k.refused[q.argumentKey()]
+	return refused
 }
 
 // asking returns what to give to put when the answer is there.
@@ -220,11 +218,11 @@ func (k *completionCache) put(a *completion, refused bool, asked uint64, now tim
 		return
 	}
 	if refused {
-		if k.refusal == nil {
-			k.refusal = map[refusal]bool{}
+		if k.refused == nil {
+			k.refused = map[string]bool{}
 		}
-		if len(k.refusal) < maxRefusals {
-			k.refusal[refusal{a.query.ref, a.query.argument}] = true
+		if key := a.query.argumentKey(); len(k.refused) < maxRefusals && len(key) <= maxRefusal {
+			k.refused[key] = a.query.ref.Prompt != ""
 		}
 		return
 	}
@@ -264,9 +262,5 @@ func (k *completionCache) drop(prompts bool) {
 			k.remove(e)
 		}
 	}
-	for r := range k.refusal {
-		if (r.ref.Prompt != "") == prompts {
-			delete(k.refusal, r)
-		}
-	}
+	maps.DeleteFunc(k.refused, func(_ string, prompt bool) bool { return prompt == prompts })
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Tools     []Tool              // besides its own
 	Templates []string            // of URIs, besides its own
 	Prompts   []json.RawMessage   // besides its own
-	Values    map[string][]string // what completion/complete knows by argument, or by "argument other=value"; nil: of the argument focus
+	Values    map[string][]string // what completion/complete knows by argument, or by "argument other=value" (nil: -32602); none: of the argument focus
 	ReadAny   bool                // resources/read knows every URI
 	Without   []string            // capabilities that are not announced
 

@@ -289,6 +289,9 @@ func (f *fake) complete(params json.RawMessage) (any, error) {
 			all = more
 		}
 	}
+	if _, ok := known[p.Argument.Name]; ok && all == nil {
+		return nil, &rpcError{Code: -32602, Message: "missing required arguments"}
+	}
 	values := []string{}
 	for _, v := range all {
 		if strings.HasPrefix(v, p.Argument.Value) {
