@@ -32,10 +32,7 @@ func (c *chooser) offer(found []config.Found) {
 		return // it asks by itself
 	}
 	ctx, withdraw := context.WithCancelCause(c.s.alive)
-	c.retract()
-	c.mu.Lock()
-	c.withdraw = withdraw
-	c.mu.Unlock()
+	c.replace(withdraw)
 	c.s.inBackground("set-up", func(context.Context) {
 		defer withdraw(nil)
 		c.ask(ctx, found)
@@ -43,13 +40,16 @@ func (c *chooser) offer(found []config.Found) {
 }
 
 // retract ends an open question.
-func (c *chooser) retract() {
+func (c *chooser) retract() { c.replace(nil) }
+
+// replace ends an open question; next ends the one that is asked now.
+func (c *chooser) replace(next context.CancelCauseFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.withdraw != nil {
 		c.withdraw(errAsksAnew)
-		c.withdraw = nil
 	}
+	c.withdraw = next
 }
 
 // offerOnce offers the models of the provider in force where none of them is

@@ -106,40 +106,50 @@ func (t *settings) unchoose() (was bool) {
 	return was
 }
 
-// withChoice is a configuration with what a person chose over it, where it says
-// what it said then. t.mu is held.
+// withChoice is a configuration with what a person chose over it. One that says
+// something else than it said then ends the choice. t.mu is held.
 func (t *settings) withChoice(cfg config.Config) config.Config {
 	if t.chosen == nil {
 		return cfg
 	}
-	same := cfg.Provider.Name == t.chosen.over.Name && cfg.Provider.Model == t.chosen.over.Model
-	p, ok := cfg.Use(t.chosen.provider, t.chosen.model)
-	if same && ok {
+	if cfg.Provider.Name != t.chosen.over.Name || cfg.Provider.Model != t.chosen.over.Model {
+		t.chosen = nil
+		return cfg
+	}
+	if p, ok := cfg.Use(t.chosen.provider, t.chosen.model); ok {
 		cfg.Provider = p
 	}
 	return cfg
 }
 
-// modelsAge is how long a list of models counts as new.
-const modelsAge = 5 * time.Minute
+// How long a list of models counts as new, and how long it does that none came:
+// a program that serves models is started because none was listed.
+const (
+	modelsAge   = 5 * time.Minute
+	modelsRetry = 10 * time.Second
+)
 
 // models keeps what providers offer. A list is asked for by one at a time, on a
 // goroutine of the server's.
 type models struct {
-	s  *Server
-	mu sync.Mutex
-	of map[string]*modelList // by the provider's name
+	s     *Server
+	retry time.Duration // modelsRetry
+	mu    sync.Mutex
+	of    map[string]*modelList // by the provider's name
 }
 
 // modelList is what one provider said.
 type modelList struct {
 	provider config.Provider // as it was asked
 	names    []string
-	at       time.Time
+	at       time.Time     // when it answered
+	until    time.Time     // when it is asked again
 	came     chan struct{} // closed when it has answered
 }
 
-func newModels(s *Server) *models { return &models{s: s, of: map[string]*modelList{}} }
+func newModels(s *Server) *models {
+	return &models{s: s, retry: modelsRetry, of: map[string]*modelList{}}
+}
 
 // known gives what is known of a provider's models, and has it asked where that
 // is not new; asked says that it has not answered. Never blocks.
@@ -169,7 +179,7 @@ func (m *models) ask(p config.Provider) *modelList {
 	l := m.of[p.Name]
 	asked := p
 	asked.Model, asked.Err = "", "" // it lists the same
-	if l != nil && reflect.DeepEqual(l.provider, asked) && (l.at.IsZero() || time.Since(l.at) < modelsAge) {
+	if l != nil && reflect.DeepEqual(l.provider, asked) && (l.at.IsZero() || time.Now().Before(l.until)) {
 		return l
 	}
 	next := &modelList{provider: asked, came: make(chan struct{})}
@@ -179,6 +189,7 @@ func (m *models) ask(p config.Provider) *modelList {
 	m.of[p.Name] = next
 	if p.BaseURL == "" || m.s.o.Models == nil {
 		next.at = time.Now()
+		next.until = next.at.Add(modelsAge)
 		close(next.came)
 		return next
 	}
@@ -190,8 +201,10 @@ func (m *models) ask(p config.Provider) *modelList {
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		if next.at = time.Now(); err == nil {
-			next.names = slices.Clone(names)
+		next.at = time.Now()
+		next.until = next.at.Add(m.retry)
+		if err == nil {
+			next.names, next.until = slices.Clone(names), next.at.Add(modelsAge)
 		}
 	})
 	return next

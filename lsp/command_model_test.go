@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"agentls/agent"
@@ -73,6 +74,36 @@ func TestModelChoice(t *testing.T) {
 	// A change of the configuration counts more than what was chosen before it.
 	w.Notify("workspace/didChangeConfiguration", obj{"settings": obj{"agentls": obj{"provider": "b"}}})
 	w.Await("the configuration", func() bool { return commandAs[modelInfo](w, "agentls.model", nil).Provider == "b" })
+	// And what was chosen does not come back with it.
+	w.Notify("workspace/didChangeConfiguration", obj{"settings": obj{"agentls": obj{"provider": "a"}}})
+	w.Await("the configuration of before", func() bool { return commandAs[modelInfo](w, "agentls.model", nil).Provider == "a" })
+	if m := commandAs[modelInfo](w, "agentls.model", nil); m.Model != "a1" {
+		t.Errorf("%+v", m)
+	}
+}
+
+// A provider that did not answer is asked again soon: a program that serves
+// models is started because none was listed.
+func TestModelsOfAProviderThatStartsLate(t *testing.T) {
+	var runs atomic.Bool
+	w, _ := sendWorld(t, setup{
+		options: map[string]any{"provider": "a", "providers": obj{"a": obj{"baseURL": "http://127.0.0.1:1/v1", "model": "a1"}}},
+		before: func(s *Server) {
+			s.models.retry = 0
+			s.o.Models = func(context.Context, config.Provider) ([]string, error) {
+				if !runs.Load() {
+					return nil, errors.New("nothing listens there")
+				}
+				return []string{"a1"}, nil
+			}
+		},
+	}, "")
+	for _, want := range [][]string{nil, {"a1"}} {
+		if got := commandAs[modelInfo](w, "agentls.model", nil).Choices[0].Models; !slices.Equal(got, want) {
+			t.Errorf("%q", got)
+		}
+		runs.Store(true)
+	}
 }
 
 // What a person sets up counts more than what was chosen before, also where the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -174,7 +175,7 @@ func (c *chooser) target(cfg *config.Config, command string, arg setupArg) (t ta
 		p = config.Provider{Name: name}
 		if isKnown {
 			p = d.Source.Provider(known, "")
-			p.Name = nameGiven(arg, known)
+			p.Name = nameGiven(name, known)
 		}
 	}
 	t = target{Choice: config.Choice{Name: p.Name, BaseURL: p.BaseURL, Model: deref(arg.Model)}, Provider: p, title: name, command: command}
@@ -187,27 +188,37 @@ func (c *chooser) target(cfg *config.Config, command string, arg setupArg) (t ta
 	return t, c.key(&t, deref(arg.KeyVariable), known)
 }
 
-// nameGiven is the name of a known provider, unless the person gave it
-// another.
-func nameGiven(arg setupArg, known config.KnownProvider) string {
-	if name := deref(arg.Provider); name != "" && !strings.EqualFold(name, known.Title) && !strings.EqualFold(name, known.Name) {
-		return name
+// nameGiven is the name of a known provider, unless it has another.
+func nameGiven(name string, known config.KnownProvider) string {
+	if strings.EqualFold(name, known.Title) || strings.EqualFold(name, known.Name) {
+		return known.Name
 	}
-	return known.Name
+	return name
 }
 
-// nameOf is a name for what is at an address.
+// nameOf is the name of what is at an address: the configured one, else a new
+// one, so that none that leads elsewhere is moved there unasked.
 func nameOf(d config.Discovery, base string) string {
+	for _, at := range []string{base, strings.TrimRight(base, "/") + "/v1"} { // see chooser.test
+		if name, ok := d.Configured(at); ok {
+			return name
+		}
+	}
+	name := "other"
 	if k, ok := d.Known(base); ok {
-		return k.Name
+		name = k.Name
+	} else if config.IsLoopback(base) {
+		name = "local"
+	} else if u, err := url.Parse(base); err == nil && u.Hostname() != "" {
+		name = u.Hostname()
 	}
-	if config.IsLoopback(base) {
-		return "local"
+	free := name
+	for i := 2; ; i++ {
+		if _, taken := d.Config.Providers[free]; !taken && free != config.Offline {
+			return free
+		}
+		free = name + "-" + strconv.Itoa(i)
 	}
-	if u, err := url.Parse(base); err == nil && u.Hostname() != "" {
-		return u.Hostname()
-	}
-	return "other"
 }
 
 func knownNames(d config.Discovery) (names []string) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,6 +27,7 @@ func somewhere() wares {
 		ollama: []string{"qwen3:8b", "llama3.2:latest"}, "http://127.0.0.1:1234/v1": []string{"the-only-one"},
 		"https://api.mistral.ai/v1": []string{"mistral-large", "mistral-small"}, "https://api.groq.com/openai/v1": errWrongKey,
 		"http://127.0.0.1:9/v1": []string{"m", "n"}, "http://localhost:1234/v1/": []string{"the-only-one"}, "http://127.0.0.1:9": noAPI, "http://127.0.0.1:7/v2": noAPI, "http://127.0.0.1:6/v1": []string{},
+		"http://127.0.0.1:5/v1":                                   []string{"[x](command:evil)"},
 		"https://generativelanguage.googleapis.com/v1beta/openai": []string{"models/gemini-9"},
 	}
 }
@@ -86,6 +88,7 @@ func TestSetupRefuses(t *testing.T) {
 		{obj{"provider": "mine", "baseURL": "http://127.0.0.1:9/v1", "keyVariable": "NOT_SET", "model": "m"}, refused, []string{"NOT_SET is not set"}},
 		{obj{"provider": "mine", "baseURL": "http://127.0.0.1:9/v1", "keyVariable": "sk-a-key-itself", "model": "m"}, bad, []string{"the name of an environment variable", "not the key itself"}},
 		{obj{"provider": "olama"}, bad, []string{`no provider is called "olama"`, "did you mean ollama?", "baseURL"}},
+		{obj{"provider": "p", "baseURL": "http://127.0.0.1:5/v1", "model": "m"}, bad, []string{"did you mean [x] (command:evil)?"}},
 		{obj{"provider": "quite another"}, bad, []string{"there are openai, openrouter", `"baseURL"`}},
 		{obj{"provider": "offline"}, bad, []string{`"provider": "offline"`}},
 		{obj{"model": "m"}, bad, []string{"provider is missing", "ollama"}},
@@ -144,6 +147,52 @@ func TestSetupOfAConfiguredProvider(t *testing.T) {
 	if err != nil || strings.Count(string(text), "mistral-small") != 1 || !strings.Contains(string(text), `"contextWindow": 9000}, // mine`) {
 		t.Errorf("%v\n%s", err, text)
 	}
+}
+
+// An address without a name is that of the provider that is there, or of a new
+// one: none is moved that was not named.
+func TestSetupOfAnAddressMovesNoOther(t *testing.T) {
+	n := newNewcomer(t, setup{}, somewhere(), nil)
+	const file = `{"provider": "local", "providers": {
+	"local": {"baseURL": "http://127.0.0.1:11434/v1", "model": "qwen3:8b"}, // mine
+	"lmstudio": {"baseURL": "http://127.0.0.1:4/v1", "model": "x"}}}`
+	n.save(n.userFile("config.json", file))
+	poll(t, "provider", func() bool { return n.server.cfg.Load().Provider.Name == "local" })
+	for _, c := range []struct{ base, model, name string }{
+		{"http://127.0.0.1:9", "m", "local-2"}, {"http://127.0.0.1:9", "n", "local-2"},
+		{"http://127.0.0.1:1234/v1", "the-only-one", "lmstudio-2"}, {"http://127.0.0.1:11434/v1", "llama3.2", "local"},
+	} {
+		r := commandAs[setupResult](n.world, "agentls.setup", obj{"baseURL": c.base, "model": c.model})
+		if r.Provider != c.name || r.InForce != (choiceInfo{Provider: c.name, Model: c.model}) {
+			t.Errorf("%s: %+v", c.base, r)
+		}
+	}
+	providers := n.server.cfg.Load().Providers
+	for name, want := range map[string]string{
+		"local": "http://127.0.0.1:11434/v1 llama3.2", "lmstudio": "http://127.0.0.1:4/v1 x", "local-2": "http://127.0.0.1:9/v1 n", "lmstudio-2": "http://127.0.0.1:1234/v1 the-only-one",
+	} {
+		if p := providers[name]; p.BaseURL+" "+p.Model != want {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// Of questions that come at once one alone stays.
+func TestSetupsOfferedAtOnce(t *testing.T) {
+	n := newNewcomer(t, setup{answers: map[string]lsptest.Answer{
+		"window/showMessageRequest": func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent },
+	}}, wares{}, nil)
+	c := n.server.chooser
+	var wg sync.WaitGroup
+	for range 100 {
+		wg.Go(func() {
+			c.offer([]config.Found{{Provider: config.Provider{Name: "p"}, Models: []string{"a", "b"}}})
+		})
+	}
+	wg.Wait()
+	poll(t, "one question", func() bool { return len(n.server.asks.waiting()) == 1 })
+	c.retract()
+	poll(t, "no question", func() bool { return len(n.server.asks.waiting()) == 0 })
 }
 
 // A file that is broken, that the editor has with other text, or that has no

@@ -285,7 +285,7 @@ func (s *Server) wireError(method string, err error) *jsonrpc2.Error {
 	if code == jsonrpc2.InternalError {
 		s.o.Log.Error("request failed", "method", method, "error", err)
 	}
-	wire := jsonrpc2.NewError(code, s.o.Secrets.Redact(message))
+	wire := jsonrpc2.NewError(code, breakLinks(s.o.Secrets.Redact(message))) // editors show it in a popup
 	if data != nil {
 		wire.Data, _ = json.Marshal(data) // strings and a bool: cannot fail
 	}

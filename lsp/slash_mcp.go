@@ -45,11 +45,11 @@ func slashMCP(s *Server, q *slashRequest) (local, error) {
 	}
 	acts := map[string]func(string) (mcp.ServerInfo, error){agent.MCPRestart: s.restart, agent.MCPEnable: s.o.Manager.Enable, agent.MCPDisable: s.o.Manager.Disable}
 	return func(ctx context.Context) (string, error) {
-		info, err := acts[do](info.Name)
+		now, err := acts[do](info.Name)
 		if err != nil {
 			return "", s.mcpError(ctx, q.command, info.Name, err)
 		}
-		return s.serverLine(info), nil
+		return s.serverLine(now), nil
 	}, nil
 }
 

@@ -84,16 +84,7 @@ func (d Discovery) candidates() (all []Found) {
 		seen[at] = true
 		all = append(all, f)
 	}
-	names := slices.SortedFunc(maps.Keys(d.Config.Providers), func(a, b string) int {
-		switch d.Config.Provider.Name {
-		case a:
-			return -1
-		case b:
-			return 1
-		}
-		return strings.Compare(a, b)
-	})
-	for _, name := range names {
+	for _, name := range d.names() {
 		p := d.Config.Providers[name]
 		f := Found{Provider: p, Title: name, Configured: true, Here: IsLoopback(p.BaseURL)}
 		if k, ok := d.Known(p.BaseURL); ok {
@@ -111,6 +102,19 @@ func (d Discovery) candidates() (all []Found) {
 		add(Found{Provider: d.Source.Provider(k, ""), Title: k.Title, Here: true})
 	}
 	return all
+}
+
+// names are those of the configured providers, the one in force first.
+func (d Discovery) names() []string {
+	return slices.SortedFunc(maps.Keys(d.Config.Providers), func(a, b string) int {
+		switch d.Config.Provider.Name {
+		case a:
+			return -1
+		case b:
+			return 1
+		}
+		return strings.Compare(a, b)
+	})
 }
 
 // Key finds the key of a known provider in the environment.
@@ -172,6 +176,17 @@ func ollamaURL(host string) string {
 // Known finds the known provider at an address.
 func (d Discovery) Known(baseURL string) (KnownProvider, bool) {
 	return d.known(func(k KnownProvider) bool { return address(d.Source.Provider(k, "").BaseURL) == address(baseURL) })
+}
+
+// Configured finds the configured provider at an address, by its name: the one
+// in force before others.
+func (d Discovery) Configured(baseURL string) (name string, ok bool) {
+	for _, name := range d.names() {
+		if p := d.Config.Providers[name]; p.BaseURL != "" && address(p.BaseURL) == address(baseURL) {
+			return name, true
+		}
+	}
+	return "", false
 }
 
 // Named finds the known provider of a name.
