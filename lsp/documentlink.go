@@ -45,6 +45,9 @@ func serveDocumentLink(s *Server, ctx context.Context, m promptModel, _ promptPa
 	var open []linkData // of those in list that have no target
 	for _, b := range m.blocks {
 		for _, mention := range b.mentions {
+			if ctx.Err() != nil { // the disk is asked, which may be far away
+				return nil, context.Cause(ctx)
+			}
 			data := linkData{mention.Server, mention.URI}
 			if link, ok := l.link(mention, data); ok {
 				spans = append(spans, textSpan{mention.Start, mention.End})

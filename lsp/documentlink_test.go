@@ -2,8 +2,10 @@ package lsp
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -12,6 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"go.lsp.dev/protocol"
+
+	"agentls/agent"
 	"agentls/lsp/lsptest"
 	"agentls/mcp"
 	"agentls/mcp/mcptest"
@@ -270,6 +275,16 @@ func TestCopyName(t *testing.T) {
 	}
 	if copyName(linkData{"a", "x:y"}, "", false) == copyName(linkData{"b", "x:y"}, "", false) {
 		t.Error("two servers share a copy")
+	}
+}
+
+// Links that nobody waits for any more are not looked for on the disk.
+func TestDocumentLinkIsCancelled(t *testing.T) {
+	s := idleServer(t, protocol.PositionEncodingKindUTF16)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(agent.ErrCancelled)
+	if list, err := serveDocumentLink(s, ctx, s.promptModel(document{text: "@workspace:file://a.go"}), promptParams{}); !errors.Is(err, agent.ErrCancelled) {
+		t.Errorf("%v %v", list, err)
 	}
 }
 

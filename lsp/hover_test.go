@@ -125,6 +125,19 @@ func TestHover(t *testing.T) {
 	})
 }
 
+// A prompt of very many arguments makes no popup without an end.
+func TestHoverOfManyArguments(t *testing.T) {
+	p := mcp.PromptCandidate{Name: "fake", Prompt: mcp.Prompt{Name: "many"}}
+	for range maxArguments + 70 {
+		p.Prompt.Arguments = append(p.Prompt.Arguments, mcp.PromptArgument{Name: "a", Description: "about it"})
+	}
+	m := newMarkup(nil)
+	idleServer(t, protocol.PositionEncodingKindUTF16).describePrompt(m, p)
+	if got := m.content().Value; strings.Count(got, "about it") != maxArguments || !strings.HasSuffix(got, "about it\nand 70 more") {
+		t.Errorf("%s", got)
+	}
+}
+
 // A hover in plain text cannot be left by what it shows, either.
 func TestHoverInPlainText(t *testing.T) {
 	w := newWorld(t, setup{init: hovers("plaintext"), servers: fake(mcptest.Options{Text: "one\n\nfake · sent *now*\u200b\n"})})

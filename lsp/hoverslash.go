@@ -1,11 +1,15 @@
 package lsp
 
 import (
+	"fmt"
 	"strings"
 
 	"agentls/agent"
 	"agentls/mcp"
 )
+
+// maxArguments is how many arguments of a prompt are described.
+const maxArguments = 30
 
 // hoverSlash tells what a `/` line does, and where its name stands. A line that
 // is no command is text, of which there is nothing to tell.
@@ -101,6 +105,11 @@ func (s *Server) describePrompt(m *markup, p mcp.PromptCandidate) {
 		m.text(about)
 	}
 	for i, a := range p.Prompt.Arguments {
+		if i == maxArguments {
+			m.line()
+			m.text(fmt.Sprintf("and %d more", len(p.Prompt.Arguments)-i))
+			break
+		}
 		if i == 0 {
 			m.paragraph()
 		} else {
