@@ -93,6 +93,8 @@ func suggest(name string, known []string) string {
 		return "; did you mean " + strings.Join(nearest[:min(len(nearest), 3)], " or ") + "?"
 	case len(known) == 0:
 		return ""
+	case len(known) == 1:
+		return "; there is only " + known[0]
 	}
 	return "; there are " + strings.Join(known, ", ")
 }

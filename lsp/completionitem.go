@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -100,7 +99,9 @@ func (e itemEdit) list(suggestions []suggestion, incomplete bool) json.RawMessag
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		if item.label = cmp.Or(clean(g.label), clean(g.insert)); labels[item.label] {
+		if item.label = clean(g.label); item.label == "" {
+			item.label = clean(g.insert)
+		} else if labels[item.label] {
 			item.label += separator + clean(g.insert) // some clients find an item by its label
 		}
 		labels[item.label] = true

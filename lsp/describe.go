@@ -44,6 +44,8 @@ func (s *Server) describe(m *markup, r mcp.Resource, stale bool, size int64) {
 
 func byteCount(n int64) string {
 	switch {
+	case n == 1:
+		return "1 byte"
 	case n < 1<<10:
 		return fmt.Sprintf("%d bytes", n)
 	case n < 1<<20:
