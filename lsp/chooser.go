@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,7 +65,9 @@ func (c *chooser) isNeeded() bool {
 func (c *chooser) set(ctx context.Context, t target) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.most)
 	defer cancel()
-	models, warning, err := c.test(ctx, &t)
+	testing, done := context.WithTimeout(ctx, c.most*3/4) // the rest is for writing
+	defer done()
+	models, warning, err := c.test(testing, &t)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +92,15 @@ func (c *chooser) set(ctx context.Context, t target) (any, error) {
 
 // test asks the endpoint for its models. warning: it could not be reached.
 func (c *chooser) test(ctx context.Context, t *target) (models []string, warning string, err error) {
-	models, err = c.s.o.Models(ctx, t.Provider)
+	asked := t.Provider
+	asked.Model = cmp.Or(t.Choice.Model, asked.Model) // what is wrong is told of this one
+	models, err = c.s.o.Models(ctx, asked)
 	if pe := (*agent.ProviderError)(nil); err != nil && errors.As(err, &pe) && pe.Kind != agent.KindAuth && pe.Kind != agent.KindNetwork && !endsInVersion(t.Provider.BaseURL) {
 		// The address of the server instead of its API is the usual mistake.
-		again := t.Provider
-		again.BaseURL = strings.TrimRight(again.BaseURL, "/") + "/v1"
-		if more, e := c.s.o.Models(ctx, again); e == nil {
+		asked.BaseURL = strings.TrimRight(asked.BaseURL, "/") + "/v1"
+		if more, e := c.s.o.Models(ctx, asked); e == nil {
 			models, err = more, nil
-			t.Provider, t.Choice.BaseURL, t.Moves = again, again.BaseURL, true
+			t.Provider.BaseURL, t.Choice.BaseURL, t.Moves = asked.BaseURL, asked.BaseURL, true
 		}
 	}
 	if err == nil {
@@ -199,13 +203,14 @@ func (c *chooser) write(ctx context.Context, t target, warning string) (setupRes
 	looked := c.s.settings.wrote(ctx, written)
 	p := c.s.cfg.Load().Provider
 	r.InForce = choiceInfo{Provider: p.Name, Model: p.Model, Error: c.s.o.Secrets.Redact(p.Err)}
+	stays := ""
 	switch {
-	case r.Warning != "":
 	case !looked:
-		r.Warning = "It is written, and counts as soon as your editor has answered what it was asked"
+		stays = "It is written, and counts as soon as your editor has answered what it was asked"
 	case p.Name != r.Provider || p.Model != r.Model:
-		r.Warning = fmt.Sprintf("%s stays in force: the editor's own settings count more than this file, or a change of a run in it waits for your answer", p.Name)
+		stays = fmt.Sprintf("%s stays in force: the editor's own settings count more than this file, or a change of a run in it waits for your answer", p.Name)
 	}
+	r.Warning = strings.Join(slices.DeleteFunc([]string{r.Warning, stays}, func(w string) bool { return w == "" }), ". ")
 	return r, nil
 }
 

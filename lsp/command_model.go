@@ -41,14 +41,16 @@ func prepareModel(s *Server, _ context.Context, arg modelArg, in invocation) (se
 	}, nil
 }
 
-// modelsWait bounds the asking of all providers for their models.
-const modelsWait = 5 * time.Second
+// modelsWait bounds the asking of providers for their models, modelsGlance that
+// of one that gave none before.
+const (
+	modelsWait   = 5 * time.Second
+	modelsGlance = time.Second
+)
 
 // modelChoices are the providers and what they offer, as far as they tell it in
 // time.
 func (s *Server) modelChoices(ctx context.Context) []modelChoice {
-	ctx, cancel := context.WithTimeout(ctx, modelsWait)
-	defer cancel()
 	cfg := s.cfg.Load()
 	names := cfg.ProviderNames()
 	out := make([]modelChoice, len(names))
@@ -145,6 +147,8 @@ type modelList struct {
 	at       time.Time     // when it answered
 	until    time.Time     // when it is asked again
 	came     chan struct{} // closed when it has answered
+	again    bool          // it gave none when it was asked before
+	failed   bool          // it gave none
 }
 
 func newModels(s *Server) *models {
@@ -160,9 +164,15 @@ func (m *models) known(p config.Provider) (names []string, asked bool) {
 	return l.names, l.at.IsZero()
 }
 
-// list waits for what a provider says until ctx ends.
+// list waits for what a provider says, as far as it says it in time.
 func (m *models) list(ctx context.Context, p config.Provider) []string {
 	l := m.ask(p)
+	wait := modelsWait
+	if l.again {
+		wait = modelsGlance
+	}
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
 	select {
 	case <-l.came:
 	case <-ctx.Done():
@@ -184,7 +194,7 @@ func (m *models) ask(p config.Provider) *modelList {
 	}
 	next := &modelList{provider: asked, came: make(chan struct{})}
 	if l != nil && reflect.DeepEqual(l.provider, asked) {
-		next.names = l.names // until there is a new one
+		next.names, next.again = l.names, l.failed // until there is a new one
 	}
 	m.of[p.Name] = next
 	if p.BaseURL == "" || m.s.o.Models == nil {
@@ -202,7 +212,7 @@ func (m *models) ask(p config.Provider) *modelList {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		next.at = time.Now()
-		next.until = next.at.Add(m.retry)
+		next.until, next.failed = next.at.Add(m.retry), err != nil
 		if err == nil {
 			next.names, next.until = slices.Clone(names), next.at.Add(modelsAge)
 		}

@@ -77,7 +77,7 @@ func prepareSetup(s *Server, _ context.Context, arg setupArg, in invocation) (se
 			return nil, err
 		}
 		if !given {
-			return s.chooser.look(ctx, cfg), nil
+			return s.chooser.look(ctx, cfg)
 		}
 		t, err := s.chooser.target(cfg, in.command, arg)
 		if err != nil {
@@ -90,16 +90,18 @@ func prepareSetup(s *Server, _ context.Context, arg setupArg, in invocation) (se
 // maxSetting bounds a name or an address, in bytes.
 const maxSetting = 1000
 
-// look finds providers, and lets a stock client's person choose.
-func (c *chooser) look(ctx context.Context, cfg *config.Config) foundResult {
-	ctx, cancel := context.WithTimeout(ctx, c.most)
+// look finds providers, and lets a stock client's person choose. An error is the
+// cause of a cancel.
+func (c *chooser) look(ctx context.Context, cfg *config.Config) (any, error) {
+	within, cancel := context.WithTimeout(ctx, c.most)
 	defer cancel()
-	found := c.discovery(cfg).Discover(ctx)
-	if ctx.Err() == nil {
-		c.keep(found)
-		c.offer(found)
+	found := c.discovery(cfg).Discover(within)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	return c.result(cfg, found)
+	c.keep(found)
+	c.offer(found)
+	return c.result(cfg, found), nil
 }
 
 func (c *chooser) discovery(cfg *config.Config) config.Discovery {

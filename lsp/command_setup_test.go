@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -177,6 +178,49 @@ func TestSetupOfAnAddressMovesNoOther(t *testing.T) {
 	}
 }
 
+// A cancelled look is answered as one, and asks nothing.
+func TestSetupIsCancelled(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	n := newNewcomer(t, setup{before: func(s *Server) {
+		s.o.Models = func(ctx context.Context, _ config.Provider) ([]string, error) {
+			asked <- struct{}{}
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}
+	}}, wares{}, somebody())
+	c := n.StartCommand("agentls.setup", nil, nil)
+	<-asked
+	c.Cancel()
+	failure(t, c, -32800)
+	if got := n.questions(); len(got) > 0 {
+		t.Errorf("asked %+v", got)
+	}
+}
+
+// A choice counts however long its endpoint was waited for.
+func TestSetupOfAnEndpointThatHangs(t *testing.T) {
+	var hangs atomic.Bool
+	n := newNewcomer(t, setup{before: func(s *Server) {
+		answers := s.o.Models
+		s.o.Models = func(ctx context.Context, p config.Provider) ([]string, error) {
+			if !hangs.Load() {
+				return answers(ctx, p)
+			}
+			<-ctx.Done()
+			return nil, &agent.ProviderError{Kind: agent.KindNetwork, Retryable: true, Message: "no answer in time"}
+		}
+	}}, somewhere(), nil)
+	arg := obj{"provider": "lmstudio", "model": "the-only-one"}
+	commandAs[setupResult](n.world, "agentls.setup", arg)
+	commandAs[modelInfo](n.world, "agentls.model", obj{"provider": "offline"})
+	hangs.Store(true)
+	n.server.chooser.most = time.Millisecond
+	if r := commandAs[setupResult](n.world, "agentls.setup", arg); !strings.Contains(r.Warning, "It could not be asked") {
+		t.Errorf("%+v", r)
+	}
+	poll(t, "the choice in force", func() bool { return n.server.cfg.Load().Provider.Name == "lmstudio" })
+}
+
 // Of questions that come at once one alone stays.
 func TestSetupsOfferedAtOnce(t *testing.T) {
 	n := newNewcomer(t, setup{answers: map[string]lsptest.Answer{
@@ -250,6 +294,10 @@ func TestSetupUnderTheEditorsSettings(t *testing.T) {
 	n := newNewcomer(t, setup{options: obj{"provider": "theirs", "providers": obj{"theirs": obj{"baseURL": "http://127.0.0.1:9/v1", "model": "m"}}}}, somewhere(), nil)
 	r := commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "lmstudio"})
 	if r.InForce != (choiceInfo{Provider: "theirs", Model: "m"}) || !strings.Contains(r.Warning, "theirs stays in force: the editor's own settings") {
+		t.Errorf("%+v", r)
+	}
+	r = commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "away", "baseURL": "http://127.0.0.1:3/v1", "model": "x"})
+	if !strings.Contains(r.Warning, "It could not be asked") || !strings.Contains(r.Warning, ". theirs stays in force") {
 		t.Errorf("%+v", r)
 	}
 	n.answered("theirs m ")

@@ -45,7 +45,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing), known: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
+	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing, 16), known: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
 	t.files = newConfigFiles(t)
 	return t
 }
@@ -156,13 +156,18 @@ type writing struct {
 }
 
 // wrote brings a change of our own into force, and waits for that as long as
-// ctx lets it; whether it was looked at.
+// ctx lets it; whether it was looked at. It counts also where ctx has ended: the
+// file has it.
 func (t *settings) wrote(ctx context.Context, change config.Written) bool {
 	w := writing{change, make(chan struct{})}
 	select {
 	case t.written <- w:
-	case <-ctx.Done():
-		return false
+	default: // many wait
+		select {
+		case t.written <- w:
+		case <-ctx.Done():
+			return false
+		}
 	}
 	select {
 	case <-w.done:

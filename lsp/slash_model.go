@@ -28,20 +28,20 @@ func slashModel(s *Server, q *slashRequest) (local, error) {
 		return nil, err
 	}
 	return func(ctx context.Context) (string, error) {
+		ctx, cancel := context.WithTimeout(ctx, modelsWait) // all in all
+		defer cancel()
 		p := s.cfg.Load().Provider
-		choices := s.modelChoices(ctx)
 		var b strings.Builder
 		b.WriteString("The model is " + modelName(p) + ".\n")
-		i := slices.IndexFunc(choices, func(c modelChoice) bool { return c.Provider == p.Name })
-		if i >= 0 && p.Model != "" && len(choices[i].Models) > 0 && !slices.Contains(choices[i].Models, p.Model) {
-			b.WriteString("\nThe provider does not list it" + s.tell(suggestFew(p.Model, choices[i].Models)) + ".\n")
+		if names := s.models.list(ctx, p); p.Model != "" && len(names) > 0 && !slices.Contains(names, p.Model) {
+			b.WriteString("\nThe provider does not list it" + s.tell(suggestFew(p.Model, names)) + ".\n")
 		}
 		if len(q.Args) > 0 {
 			b.WriteString("\nThat holds for this connection; the configuration says it for good.\n")
 			return b.String(), nil
 		}
 		b.WriteString("\n`/model provider model` chooses another one of:\n\n")
-		for _, c := range choices {
+		for _, c := range s.modelChoices(ctx) {
 			b.WriteString(bullet(code(c.Provider), modelNames(c.Models)))
 		}
 		return b.String(), nil
