@@ -30,13 +30,18 @@ type lenses struct {
 	state bufferState
 	spans []textSpan // where each stands
 	links []commandLink
+	sends map[int]sendLink // those among links that need their position
 }
 
 func (s *Server) lenses(doc document, state bufferState) []codeLens {
-	l := lenses{s: s, doc: doc, state: state}
+	l := lenses{s: s, doc: doc, state: state, sends: map[int]sendLink{}}
 	l.collect()
 	list := make([]codeLens, len(l.links))
 	for i, at := range s.rangesOf(doc.text, l.spans) {
+		if link, ok := l.sends[i]; ok {
+			link.Position = &at.Start
+			l.links[i].Arguments = []any{link}
+		}
 		list[i] = codeLens{at, l.links[i]}
 	}
 	return list
@@ -114,15 +119,17 @@ func (l *lenses) add(b *blockState, title, command string, argument any) {
 func (l *lenses) send(i int, title string) {
 	b := &l.state.blocks[i]
 	argument := sendLink{URI: l.doc.spelled}
-	if i != l.state.last {
-		at := l.s.rangeOf(l.doc.text, b.heading).Start
-		argument.Position = &at
+	add := func(title string) {
+		if i != l.state.last {
+			l.sends[len(l.links)] = argument
+		}
+		l.add(b, title, "agentls.send", argument)
 	}
-	l.add(b, title, "agentls.send", argument)
+	add(title)
 	for _, m := range agent.Modes() {
 		if m.Command != "" && !b.answered {
 			argument.Mode = m.Mode
-			l.add(b, strings.ToUpper(m.Command[:1])+m.Command[1:], "agentls.send", argument)
+			add(strings.ToUpper(m.Command[:1]) + m.Command[1:])
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"go.lsp.dev/protocol"
+
 	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/lsp/lsptest"
@@ -145,6 +147,24 @@ func TestLensesOfTurns(t *testing.T) {
 	}
 	failure(t, w.Start("textDocument/codeLens", obj{}), -32602)
 	failure(t, w.Start("textDocument/codeLens", []any{}), -32602)
+}
+
+// A text of many prompts costs no more for each than one of few does: it is
+// walked over once. The bound is a hundred times what that takes.
+func TestLensesOfManyTurns(t *testing.T) {
+	s := New(testOptions(t))
+	const n = 40_000
+	doc := document{uri: "file:///x.agentls.md", text: strings.Repeat("## You\nhi\n", n)}
+	state := s.bufferState(s.promptModel(doc))
+	start := time.Now()
+	list := s.lenses(doc, state)
+	if took := time.Since(start); len(list) != n || took > 5*time.Second {
+		t.Fatalf("%d lenses after %v", len(list), took)
+	}
+	want := protocol.Position{Line: n}
+	if l := list[n/2]; l.Range.Start != want || *l.Command.Arguments[0].(sendLink).Position != want {
+		t.Errorf("the one in the middle is %+v", l)
+	}
 }
 
 // What runs in a buffer's session is said where it was sent from, and ended
