@@ -25,11 +25,14 @@ type bufferSessions struct {
 	file string
 	log  func(what string, err error)
 
-	mu     sync.Mutex
-	known  map[string]movedBuffer // by canonical URI
-	fresh  map[string]movedBuffer // not on disk yet
-	write  sync.Mutex             // held while the file is changed
-	looked time.Time              // the file's, when it was loaded last; guarded by write
+	mu    sync.Mutex
+	known map[string]movedBuffer // by canonical URI
+	fresh map[string]movedBuffer // not on disk yet
+
+	// disk is held while the file is read or changed, and before mu: what save
+	// takes out of fresh meanwhile would be in neither.
+	disk   sync.Mutex
+	looked fs.FileInfo // the file's, when it was loaded last; guarded by disk
 }
 
 // movedBuffer is the session of a prompt buffer.
@@ -64,6 +67,13 @@ func newBufferSessions(s *Server) *bufferSessions {
 // load reads the file: once before anything is answered, and when a document
 // is opened, as another process may have renamed it.
 func (b *bufferSessions) load() {
+	b.disk.Lock()
+	defer b.disk.Unlock()
+	b.loadLocked()
+}
+
+// loadLocked is load with disk held.
+func (b *bufferSessions) loadLocked() {
 	on, err := b.read()
 	if err != nil {
 		b.log("cannot be read", err)
@@ -81,12 +91,12 @@ func (b *bufferSessions) refresh() {
 	if err != nil {
 		return // there is none, or load will tell
 	}
-	b.write.Lock()
-	changed := !info.ModTime().Equal(b.looked)
-	b.looked = info.ModTime()
-	b.write.Unlock()
-	if changed {
-		b.load()
+	b.disk.Lock()
+	defer b.disk.Unlock()
+	// It is replaced as a whole: times alone are too coarse.
+	if b.looked == nil || !os.SameFile(info, b.looked) || !info.ModTime().Equal(b.looked.ModTime()) {
+		b.looked = info
+		b.loadLocked()
 	}
 }
 
@@ -133,8 +143,8 @@ func (b *bufferSessions) move(s *Server, oldKey, oldPath, newKey string) {
 
 // save writes what is not on disk yet. What other processes wrote stays.
 func (b *bufferSessions) save() {
-	b.write.Lock()
-	defer b.write.Unlock()
+	b.disk.Lock()
+	defer b.disk.Unlock()
 	b.mu.Lock()
 	fresh := maps.Clone(b.fresh)
 	b.mu.Unlock()

@@ -24,7 +24,6 @@ const (
 // goroutine, the run's, follows the document and writes.
 type bufferWriter struct {
 	x      *run
-	uri    string
 	name   string
 	stream bool
 	fence  string        // left open by the prompt: a heading behind it would be none
@@ -53,7 +52,7 @@ func newBufferWriter(x *run, d document, offset int, stream bool) *bufferWriter 
 	}
 	p := newPoint(x.s, d, offset)
 	return &bufferWriter{
-		fence: m.fence, x: x, uri: p.uri, name: path.Base(d.uri), stream: stream, point: p, seen: *p,
+		fence: m.fence, x: x, name: path.Base(d.uri), stream: stream, point: p, seen: *p,
 		last: make(chan outcome, 1), done: make(chan struct{}), wake: make(chan struct{}, 1),
 	}
 }
@@ -100,7 +99,7 @@ func (b *bufferWriter) write() {
 	cancelled := b.x.ctx.Done()
 	var due, late <-chan time.Time
 	for {
-		changed := b.x.s.docs.changed(b.point.uri)
+		changed := b.x.s.docs.changed(b.point.at)
 		_ = b.point.follow() // what is wrong counts when something is written
 		b.show()
 		select {
@@ -132,16 +131,20 @@ func (b *bufferWriter) show() {
 	b.seen = *b.point
 }
 
-// placeIn is where the answer goes in a text that the document has by now.
-// Never blocks.
-func (b *bufferWriter) placeIn(text string) (offset int, ok bool) {
+// placeIn is where the answer goes in a document as it is by now; here: it goes
+// there. Never blocks.
+func (b *bufferWriter) placeIn(d document) (offset int, known, here bool) {
 	b.mu.Lock()
 	seen := b.seen
 	b.mu.Unlock()
-	if seen.lost {
-		return 0, false
+	if !b.x.s.docs.isCurrent(d, seen.at) {
+		return 0, false, false
 	}
-	return move(seen.at.text, text, seen.offset)
+	if seen.lost {
+		return 0, false, true
+	}
+	offset, known = move(seen.at.text, d.text, seen.offset)
+	return offset, known, true
 }
 
 // grow writes what has come, as far as it is decided.

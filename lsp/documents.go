@@ -35,7 +35,7 @@ type documents struct {
 	opens   int                      // didOpen so far
 	open    map[string]*openDocument // by canonical URI
 	waiting map[string]chan struct{} // closed at the next change, by canonical URI
-	moved   map[string]string        // renames, by the canonical URI before
+	moved   map[string]rename        // by the canonical URI before
 	closed  []document               // the last ones, without their texts
 	touched chan struct{}            // 1 slot: something is to be mirrored
 }
@@ -59,7 +59,7 @@ type openDocument struct {
 func newDocuments(state stateWriter) *documents {
 	return &documents{
 		encoding: protocol.PositionEncodingKindUTF16, state: state,
-		open: make(map[string]*openDocument), waiting: make(map[string]chan struct{}), moved: make(map[string]string), touched: make(chan struct{}, 1),
+		open: make(map[string]*openDocument), waiting: make(map[string]chan struct{}), moved: make(map[string]rename), touched: make(chan struct{}, 1),
 	}
 }
 
@@ -90,6 +90,26 @@ func (d *documents) get(uri string) (document, bool) {
 		return document{}, false
 	}
 	return o.snapshot(), true
+}
+
+// current is get for a document that may have another name by now, while its
+// own may have become that of another one.
+func (d *documents) current(doc document) (document, bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	o := d.open[d.keyOf(doc)]
+	if o == nil {
+		return document{}, false
+	}
+	return o.snapshot(), true
+}
+
+// isCurrent reports whether a document is what another one is by now.
+func (d *documents) isCurrent(now, doc document) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := d.keyOf(doc)
+	return key == now.uri && d.open[key] != nil
 }
 
 // identity is get without the text, which is not made for it.
@@ -163,10 +183,10 @@ func (d *documents) position(text string, offset int) protocol.Position {
 
 // changed returns a channel that is closed at the document's next didChange or
 // didClose.
-func (d *documents) changed(uri string) <-chan struct{} {
+func (d *documents) changed(doc document) <-chan struct{} {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	key := d.key(uri)
+	key := d.keyOf(doc)
 	if d.waiting[key] == nil {
 		d.waiting[key] = make(chan struct{})
 	}

@@ -173,7 +173,7 @@ func TestChangedIsClosedByTheNextChange(t *testing.T) {
 		func() error { return d.didChange(changeParams("file:///a", 2, edit(0, 0, 0, 0, "x"))) },
 		func() error { return d.didClose(openParams("file:///a", "")) },
 	} {
-		c, other := d.changed("file:///a"), d.changed("file:///b")
+		c, other := d.changed(document{uri: "file:///a"}), d.changed(document{uri: "file:///b"})
 		select {
 		case <-c:
 			t.Fatal("closed before a change")

@@ -46,7 +46,7 @@ func (s *Server) change(ctx context.Context, c change) (now document, again bool
 	if w := s.peer.caps.Workspace; w == nil || !deref(w.ApplyEdit) {
 		return document{}, false, errCannotEdit
 	}
-	changed := s.docs.changed(c.of.uri)
+	changed := s.docs.changed(c.of)
 	var result struct {
 		Applied bool    `json:"applied"`
 		Reason  *string `json:"failureReason"`
@@ -55,7 +55,7 @@ func (s *Server) change(ctx context.Context, c change) (now document, again bool
 		return document{}, false, err
 	}
 	if !result.Applied {
-		if d, ok := s.docs.get(c.of.uri); ok && d.version != c.of.version {
+		if d, ok := s.docs.current(c.of); ok && d.version != c.of.version {
 			return document{}, true, nil
 		}
 		select { // the didChange that made the edit old may still be on its way
@@ -73,8 +73,8 @@ func (s *Server) change(ctx context.Context, c change) (now document, again bool
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, errUnconfirmed)
 	defer cancel()
 	for {
-		changed := s.docs.changed(c.of.uri)
-		d, ok := s.docs.get(c.of.uri)
+		changed := s.docs.changed(c.of)
+		d, ok := s.docs.current(c.of)
 		switch {
 		case !ok:
 			return document{}, false, errClosed

@@ -67,7 +67,7 @@ func (s *Server) sendReplacement(ctx context.Context, d document, e agent.Edit, 
 			return now, err
 		}
 		var open bool
-		if d, open = s.docs.get(d.uri); !open {
+		if d, open = s.docs.current(d); !open {
 			return document{}, agent.ErrStale
 		}
 	}

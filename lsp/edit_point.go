@@ -10,7 +10,6 @@ import (
 // point is a place in an open document that moves with what the user types.
 type point struct {
 	s      *Server
-	uri    string
 	at     document // what offset is for
 	offset int
 	near   string // stood before the point when it was set
@@ -19,13 +18,13 @@ type point struct {
 
 // newPoint is the place at an offset of a document.
 func newPoint(s *Server, d document, offset int) *point {
-	return &point{s: s, uri: d.uri, at: d, offset: offset, near: d.text[max(0, offset-200):offset]}
+	return &point{s: s, at: d, offset: offset, near: d.text[max(0, offset-200):offset]}
 }
 
 // follow moves the point to the text of now. It fails when the document is
 // closed, or when what the point stood at is gone.
 func (p *point) follow() error {
-	d, ok := p.s.docs.get(p.uri)
+	d, ok := p.s.docs.current(p.at)
 	if !ok {
 		return errClosed
 	}

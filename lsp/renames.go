@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -90,22 +91,40 @@ func (d *documents) renamed(from, to string) (concerned []string) {
 			clear(d.moved) // a rename back and forth for days
 		}
 		delete(d.moved, to+rest)
-		d.moved[from+rest] = to + rest
+		d.moved[from+rest] = rename{to: to + rest, opens: d.opens}
 		d.wake(from + rest)
 	}
 	return concerned
+}
+
+// rename is where a document went.
+type rename struct {
+	to    string // canonical
+	opens int    // the didOpen before it
+	taken bool   // the old name is another document's since
 }
 
 // key is the canonical URI under which a document is found: its own, or where
 // a rename has brought it. d.mu is held.
 func (d *documents) key(uri string) string {
 	key, _ := canonical(uri)
+	return d.keyOf(document{uri: key, opened: math.MaxInt})
+}
+
+// keyOf is key for a document that was opened under its name: what has the name
+// since is another one. d.mu is held.
+func (d *documents) keyOf(doc document) string {
+	key := doc.uri
 	for range maxMoved {
-		next, ok := d.moved[key]
-		if d.open[key] != nil || !ok {
-			break
+		r, moved := d.moved[key]
+		o := d.open[key]
+		switch {
+		case !moved, o != nil && o.opened <= r.opens: // nowhere, or not yet
+			return key
+		case doc.opened > r.opens && (r.taken || o != nil):
+			return key
 		}
-		key = next
+		key = r.to
 	}
 	return key
 }
@@ -137,7 +156,7 @@ func (p *point) await(ctx context.Context) error {
 	late := time.NewTimer(renameWithin)
 	defer late.Stop()
 	for {
-		changed := p.s.docs.changed(p.uri)
+		changed := p.s.docs.changed(p.at)
 		err := p.follow()
 		if !errors.Is(err, errClosed) || !p.s.tellsRenames() {
 			return err

@@ -1,10 +1,12 @@
 package lsp
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -138,6 +140,35 @@ func TestRenameWhileARunWrites(t *testing.T) {
 	}
 }
 
+// The answer goes to its buffer's new name too where another buffer has the old
+// one by then, and says the same.
+func TestAnswerFollowsARenamePastANewBuffer(t *testing.T) {
+	for _, order := range renameOrders {
+		t.Run(order, func(t *testing.T) {
+			gate := make(chan struct{})
+			llm := agenttest.NewLLM(t, agenttest.Step{Wait: gate, Text: []string{"answer"}})
+			w := newWorld(t, setup{llm: llm, init: renamesInit(), files: map[string]string{"a.agentls.md": "hi"}})
+			old, renamed := w.uri("a.agentls.md"), w.uri("b.agentls.md")
+			w.Open(old, "markdown", "hi")
+			p := w.send(old, nil)
+			llm.Await(1)
+			w.rename(order, "a.agentls.md", "b.agentls.md", "")
+			w.write("a.agentls.md", "hi")
+			w.Open(old, "markdown", "hi")
+			w.awaitLenses(renamed, "0 Cancel (step 1)")
+			w.awaitLenses(old, "0 Send")
+			close(gate)
+			result[agent.Result](t, p)
+			if got := w.Text(renamed); got != "hi\n\n## Agent\n\nanswer\n\n## You\n" {
+				t.Errorf("the renamed buffer is %q", got)
+			}
+			if got := w.Text(old); got != "hi" {
+				t.Errorf("the new buffer is %q", got)
+			}
+		})
+	}
+}
+
 // A buffer that is closed for good is not waited for long, and the answer is
 // kept as before.
 func TestClosedBufferOfAClientThatTellsRenames(t *testing.T) {
@@ -221,6 +252,41 @@ func TestBuffersFileIsBounded(t *testing.T) {
 	}
 	if on, err := s.buffers.read(); err != nil || len(on) != maxBuffers || on["file:///9"].Session != "" || on["file:///10"].Session == "" {
 		t.Errorf("%d entries, %v", len(on), err)
+	}
+}
+
+// What is kept while the file is read again is not forgotten over it.
+func TestSessionsAreKnownWhileTheFileIsReadAgain(t *testing.T) {
+	s := New(testOptions(t))
+	many := map[string]movedBuffer{} // reading takes a while
+	for i := range 2000 {
+		many[fmt.Sprintf("file:///%d", i)] = movedBuffer{Session: "s"}
+	}
+	if err := s.buffers.merge(many); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	read := make(chan struct{}) // again
+	wg.Go(func() {
+		for ctx.Err() == nil {
+			s.buffers.load()
+			select {
+			case read <- struct{}{}:
+			default:
+			}
+		}
+	})
+	for i := range 20 {
+		path := fmt.Sprintf("/%d.agentls.md", i)
+		s.buffers.move(s, fileURI(path), path, fileURI("/new"+path))
+		s.background.Wait()
+		<-read // it may have begun before
+		if _, known := s.buffers.of(fileURI("/new" + path)); !known {
+			t.Fatalf("the session of the %d. buffer is forgotten", i+1)
+		}
 	}
 }
 

@@ -40,8 +40,8 @@ func (s *Server) save(ctx context.Context, d document, done *agent.Edited) {
 		}
 	}
 	for {
-		changed := s.docs.changed(d.uri)
-		now, ok := s.docs.get(d.uri)
+		changed := s.docs.changed(d)
+		now, ok := s.docs.current(d)
 		if !ok {
 			return
 		}

@@ -72,10 +72,10 @@ func (s *Server) sendRun(command, body, session string) (*run, error) {
 func (s *Server) answering(d document, blocks []promptBlock) map[int][]string {
 	by := map[int][]string{}
 	for _, x := range s.runs.writing() {
-		if of, open := s.docs.identity(x.buffer.uri); !open || of.uri != d.uri { // it may have another name by now
+		at, known, here := x.buffer.placeIn(d)
+		if !here {
 			continue
 		}
-		at, known := x.buffer.placeIn(d.text)
 		for i, b := range blocks {
 			below := i+1 < len(blocks) && blocks[i+1].role == "agent" && blocks[i+1].start <= at && at <= blocks[i+1].end
 			if known && b.role != "agent" && (below || b.start <= at && at <= b.end) {

@@ -77,7 +77,10 @@ func (d *documents) didOpen(params []byte) error {
 		d.state.CloseDocument(old.spelled)
 	}
 	d.open[key] = o
-	delete(d.moved, key)
+	if r, moved := d.moved[key]; moved {
+		r.taken = true
+		d.moved[key] = r
+	}
 	d.touch(o)
 	d.announce(o)
 	return nil
