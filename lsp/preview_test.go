@@ -113,6 +113,7 @@ func TestLongChangeIsShownBesideItsQuestion(t *testing.T) {
 			return obj{"title": "Allow once"}, nil
 		},
 	})
+	w.server.previews.wait = lsptest.Deadline
 	result[agent.Result](t, w.ask("go", nil))
 	mu.Lock()
 	seen, asked = slices.Clone(seen), slices.Clone(asked)
@@ -259,6 +260,7 @@ func TestChangesOfAnActionAreTold(t *testing.T) {
 			w := newWorld(t, setup{llm: agenttest.NewLLM(t, agenttest.Call(c.call)), init: c.init, options: options, files: map[string]string{"a.txt": "one\ntwo\n"}, answers: map[string]lsptest.Answer{
 				"window/showMessageRequest": title("Allow once"),
 			}})
+			w.server.previews.wait = lsptest.Deadline
 			uri := w.document("a.txt", "one\ntwo\n")
 			if c.plain {
 				result[agent.Result](t, w.ask("go", nil))

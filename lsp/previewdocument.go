@@ -25,7 +25,8 @@ const (
 // session. Each has a name of its own: editors that have a file open show
 // what it was, and a person would allow another change than the one they see.
 type previews struct {
-	s *Server
+	s    *Server
+	wait time.Duration // for a client to show one
 
 	mu    sync.Mutex
 	swept bool
@@ -33,7 +34,9 @@ type previews struct {
 	deaf  bool              // the client did not answer when the last one was shown
 }
 
-func newPreviews(s *Server) *previews { return &previews{s: s, last: make(map[string]string)} }
+func newPreviews(s *Server) *previews {
+	return &previews{s: s, wait: previewTime, last: make(map[string]string)}
+}
 
 // show lets the client show changes beside what it shows, without focus, and
 // says for a person where they are. A client that does not answer may show them
@@ -45,7 +48,7 @@ func (p *previews) show(ctx context.Context, session string, changes ...agent.Pr
 		return "The change cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
 	}
 	p.mu.Lock()
-	wait := previewTime
+	wait := p.wait
 	if p.deaf {
 		wait /= 10
 	}

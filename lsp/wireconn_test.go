@@ -62,6 +62,7 @@ func (w *wire) connect(llm *agenttest.LLM) {
 	w.house, w.llm = h, llm
 	w.vars["ws"], w.vars["root"], w.vars["servers"] = lsptest.FileURI(h.root), h.root, serverEntries(w.t, w.servers)
 	w.vars["state"], w.vars["dir"], w.vars["config"] = lsptest.FileURI(h.state), lsptest.FileURI(h.dir), lsptest.FileURI(filepath.Join(h.dir, "config"))
+	h.server.previews.wait = lsptest.Deadline
 	base := h.server.route
 	h.server.route = func(method string) (prepare, bool) {
 		if p := testMethod(method); p != nil {
