@@ -85,7 +85,7 @@ func suggest(name string, known []string) string {
 	var nearest []string
 	for _, k := range known {
 		if isNear(name, k) {
-			nearest = append(nearest, k)
+			nearest = append(nearest, clean(k))
 		}
 	}
 	switch {
@@ -94,10 +94,20 @@ func suggest(name string, known []string) string {
 	case len(known) == 0:
 		return ""
 	case len(known) == 1:
-		return "; there is only " + known[0]
+		return "; there is only " + clean(known[0])
 	}
-	return "; there are " + strings.Join(known, ", ")
+	var all []string
+	for _, k := range known[:min(len(known), maxSuggested)] {
+		all = append(all, clean(k))
+	}
+	if n := len(known) - len(all); n > 0 {
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(all, ", "), n)
+	}
+	return "; there are " + strings.Join(all, ", ")
 }
+
+// maxSuggested is how many names an error lists: a server may have thousands.
+const maxSuggested = 40
 
 // isNear reports whether name was perhaps meant to be known: a few letters are
 // other ones, or the beginning is missing. What all commands begin with does

@@ -86,7 +86,7 @@ const promptWait = 2 * time.Second
 func (p *promptRequest) unknown(list []mcp.Prompt) error {
 	names := make([]string, len(list))
 	for i, one := range list {
-		names[i] = clean(one.Name)
+		names[i] = one.Name
 	}
 	if len(list) == 0 {
 		return badf("%s: the MCP server %s offers no prompts; see in /mcp list what its server does", p.command, p.server.Mention)

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -44,6 +45,23 @@ func TestPromptOfAServerInTheBuffer(t *testing.T) {
 	lines := commandAs[[]agent.AuditEntry](w, "agentls.audit", obj{"tool": "prompts/get"})
 	if len(lines) != 1 || lines[0].RunID != r.RunID || lines[0].Server != "my fake" || lines[0].DecidedBy != "command" || lines[0].Outcome != "completed" {
 		t.Errorf("the audit has %+v", lines)
+	}
+}
+
+// What an error names of a server's is clean, and not all of thousands.
+func TestForeignNamesInErrorsOfPrompts(t *testing.T) {
+	prompts := []json.RawMessage{json.RawMessage(`{"name":"odd","arguments":[{"name":"a\u202e](command:evil)"},{"name":"other"}]}`)}
+	for i := range 100 {
+		prompts = append(prompts, json.RawMessage(fmt.Sprintf(`{"name":"prompt-number-%d"}`, i)))
+	}
+	w, _ := sendWorld(t, setup{servers: map[string]mcptest.Options{"fake": {Prompts: prompts}}}, "")
+	poll(t, "prompts", func() bool { return len(w.server.o.Manager.PromptList()) > 100 })
+	for line, want := range map[string]string{
+		"/fake:odd foo=1": "there are a] (command:evil), other;", "/fake:": "prompt-number-37 and 62 more",
+	} {
+		if e := failure(t, w.ask(line, nil), -32602); !strings.Contains(e.Message, want) {
+			t.Errorf("%s: %q", line, e.Message)
+		}
 	}
 }
 

@@ -114,7 +114,7 @@ func TestTextOfAStockClientIsGivenByCommand(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	bad(obj{"content": obj{"other": "x"}}, `content must be {"api](x)":"…"}`)
+	bad(obj{"content": obj{"other": "x"}}, `content must be {"api] (x)":"…"}`)
 	bad(obj{"content": obj{"api](x)": 5}}, "content must be")
 	bad(obj{"content": obj{"api](x)": nil}}, "content must be")
 	bad(obj{"content": obj{"api](x)": "v", "b": "w"}}, "content must be")
