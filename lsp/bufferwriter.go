@@ -41,6 +41,7 @@ type bufferWriter struct {
 	escaper   escaper
 	begun     bool      // the heading is written
 	wrote     bool      // some of the answer is written
+	breaks    int       // line endings at the end of what is written
 	err       error     // why nothing more is written
 	unwritten string    // the text of the answer that this concerns
 	cancelled time.Time // when the run was cancelled
@@ -143,7 +144,7 @@ func (b *bufferWriter) placeIn(d document) (offset int, known, here bool) {
 	if seen.lost {
 		return 0, false, true
 	}
-	offset, known = move(seen.at.text, d.text, seen.offset)
+	offset, known = d.place(seen.at, seen.offset)
 	return offset, known, true
 }
 
@@ -176,17 +177,27 @@ func (b *bufferWriter) end(o outcome) {
 	text := b.escaper.escape(strings.TrimRight(rest, " \t\r\n")) + b.escaper.end()
 	if note := ending(b.x.s, o, b.x.ctx.Err() != nil, !b.wrote && strings.TrimSpace(rest) == ""); note != "" {
 		if text != "" || b.wrote {
-			text += "\n\n"
+			text += b.parted(text)
 		}
 		text += note
 	}
 	next := ""
 	if !b.followed() {
-		next = "\n\n## You\n"
+		next = b.parted(text) + "## You\n"
 	}
 	if b.put(b.heading(), text, next); b.err != nil && o.err == nil {
 		b.rescue()
 	}
+}
+
+// parted are the line endings that are missing for a blank line behind a text,
+// or where it is empty behind what is written: an answer may end in some.
+func (b *bufferWriter) parted(text string) string {
+	breaks := len(text) - len(strings.TrimRight(text, "\n"))
+	if text == "" {
+		breaks = b.breaks
+	}
+	return strings.Repeat("\n", max(0, 2-breaks))
 }
 
 // heading begins the turn, once.
@@ -235,7 +246,9 @@ func (b *bufferWriter) put(heading, text, next string) {
 		b.err = errAnchorGone
 	}
 	if b.err == nil {
-		b.err = b.point.insert(ctx, heading+text+next)
+		all := heading + text + next
+		b.breaks = len(all) - len(strings.TrimRight(all, "\n"))
+		b.err = b.point.insert(ctx, all)
 	}
 }
 

@@ -23,6 +23,9 @@ type document struct {
 	text       string
 	dirty      bool // changed since it was opened or saved
 	opened     int  // counts the didOpen of a connection: another one each time it is opened
+
+	changes int      // since then
+	splices []splice // the last of them; fewer where the text was replaced as a whole
 }
 
 // documents holds what is open. Written on the read loop only.

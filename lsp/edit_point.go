@@ -31,7 +31,7 @@ func (p *point) follow() error {
 	if d.text != p.at.text {
 		offset, ok := 0, false
 		if !p.lost {
-			offset, ok = move(p.at.text, d.text, p.offset)
+			offset, ok = d.place(p.at, p.offset)
 		}
 		if !ok && strings.Count(d.text, p.near) == 1 {
 			offset, ok = strings.Index(d.text, p.near)+len(p.near), true
@@ -54,21 +54,6 @@ func (p *point) alive() bool {
 		}
 	}
 	return false
-}
-
-// move gives the offset in now of the place that was at offset in old. The two
-// differ in one stretch between their common beginning and their common end; a
-// place inside it is lost. What was put in at the place itself comes after it.
-func move(old, now string, offset int) (int, bool) {
-	start := prefix(old, now)
-	end := suffix(old[start:], now[start:])
-	switch {
-	case offset <= start:
-		return offset, true
-	case offset >= len(old)-end:
-		return offset + len(now) - len(old), true
-	}
-	return 0, false
 }
 
 // insert puts text in at the point, which then stands after it. Nothing of the

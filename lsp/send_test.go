@@ -359,3 +359,16 @@ func TestSendOfARenamedBlockThatIsBeingAnswered(t *testing.T) {
 		t.Errorf("the buffer is %q", got)
 	}
 }
+
+// One blank line stands before what follows an answer, however that ended.
+func TestPartedByABlankLine(t *testing.T) {
+	for _, c := range []struct {
+		written int // line endings at its end
+		text    string
+		want    string
+	}{{0, "end", "\n\n"}, {2, "end", "\n\n"}, {0, "end\n", "\n"}, {0, "", "\n\n"}, {1, "", "\n"}, {2, "", ""}, {3, "", ""}} {
+		if got := (&bufferWriter{breaks: c.written}).parted(c.text); got != c.want {
+			t.Errorf("%d line endings and %q: %q, want %q", c.written, c.text, got, c.want)
+		}
+	}
+}

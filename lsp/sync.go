@@ -118,6 +118,7 @@ func (d *documents) update(params []byte, change func(*openDocument, documentPar
 func (o *openDocument) apply(c textChange, encoding protocol.PositionEncodingKind) {
 	if c.Range == nil {
 		o.text, o.edits, o.stale = *c.Text, nil, false
+		o.replaced()
 		return
 	}
 	if o.edits == nil {
@@ -126,7 +127,9 @@ func (o *openDocument) apply(c textChange, encoding protocol.PositionEncodingKin
 	// The end first, so that the place that is remembered is the start's.
 	to := o.edits.offset(c.Range.End.position(), encoding)
 	from := o.edits.offset(c.Range.Start.position(), encoding)
-	o.edits.splice(min(from, to), max(from, to), *c.Text)
+	from, to = min(from, to), max(from, to)
+	o.spliced(spliceOf(from, o.edits.slice(from, to), *c.Text))
+	o.edits.splice(from, to, *c.Text)
 	o.stale, o.text = true, ""
 }
 
