@@ -128,7 +128,8 @@ func TestMCPPromptIsBounded(t *testing.T) {
 		want     []string
 	}{
 		{
-			10, []mcp.PromptMessage{says("user", words("12345678"), words("90ab"), mcp.Content{Type: "resource", URI: "a://b", Text: "cut"}), says("assistant", words("more"))},
+			10,
+			[]mcp.PromptMessage{says("user", words("12345678"), words("90ab"), mcp.Content{Type: "resource", URI: "a://b", Text: "cut"}), says("assistant", words("more"))},
 			[]string{"user: 12345678\n\n90\n[prompt truncated by agentls at 10 chars]\n\nown"},
 		},
 		{2, []mcp.PromptMessage{says("user", words("12")), says("user", many...)}, []string{"user: 12\n\n[prompt truncated by agentls at 2 chars]\n\nown"}},

@@ -160,8 +160,10 @@ func TestSetupOfAnAddressMovesNoOther(t *testing.T) {
 	n.save(n.userFile("config.json", file))
 	poll(t, "provider", func() bool { return n.server.cfg.Load().Provider.Name == "local" })
 	for _, c := range []struct{ base, model, name string }{
-		{"http://127.0.0.1:9", "m", "local-2"}, {"http://127.0.0.1:9", "n", "local-2"},
-		{"http://127.0.0.1:1234/v1", "the-only-one", "lmstudio-2"}, {"http://127.0.0.1:11434/v1", "llama3.2", "local"},
+		{"http://127.0.0.1:9", "m", "local-2"},
+		{"http://127.0.0.1:9", "n", "local-2"},
+		{"http://127.0.0.1:1234/v1", "the-only-one", "lmstudio-2"},
+		{"http://127.0.0.1:11434/v1", "llama3.2", "local"},
 	} {
 		r := commandAs[setupResult](n.world, "agentls.setup", obj{"baseURL": c.base, "model": c.model})
 		if r.Provider != c.name || r.InForce != (choiceInfo{Provider: c.name, Model: c.model}) {
