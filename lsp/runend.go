@@ -15,6 +15,7 @@ import (
 // (CONTRACT §5). Nothing of the run comes after.
 func (x *run) end(o outcome) {
 	x.flush(x.box.close())
+	x.progress.settleToken(false)
 	last := runEvent{Kind: eventFinished}
 	last.Status, last.StopReason = x.settle(o), x.result.StopReason
 	if last.Status == runFailed {
@@ -22,7 +23,9 @@ func (x *run) end(o outcome) {
 	}
 	x.writeEvent(last)
 	x.s.runs.end(x, last.Status)
-	x.progress.settleToken(x.detached) // nobody waits for a detached run's response
+	if x.detached {
+		x.progress.settleToken(true) // nobody waits for the run's response
+	}
 	x.lastWords(last.Status)
 	x.tellUnread()
 	close(x.done)
