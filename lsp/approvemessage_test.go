@@ -83,6 +83,21 @@ func TestTitleOfACommand(t *testing.T) {
 	}
 }
 
+// A title that allows a change names the file, however deep it is.
+func TestTitleOfAChange(t *testing.T) {
+	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}
+	for path, want := range map[string]string{
+		"a.go": "change a.go (+1 −2 lines)",
+		strings.Repeat("directory/", 20) + "é.java": "change …ory/directory/directory/directory/é.java (+1 −2 lines)",
+	} {
+		for _, c := range s.decisions(toolQuestion(s, agent.Question{Tool: "write_file", Arguments: json.RawMessage(`{}`), Preview: &agent.Preview{Path: path, Added: 1, Removed: 2}})) {
+			if _, of, _ := strings.Cut(c.Title, ": "); of != want {
+				t.Errorf("%q, want %q", c.Title, want)
+			}
+		}
+	}
+}
+
 // A tool of a server that is called run_command is no command of ours.
 func TestMessageOfAServersTool(t *testing.T) {
 	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}

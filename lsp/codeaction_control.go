@@ -75,7 +75,11 @@ func (w *question) summary(s *Server) string {
 	words := []string{w.server, w.tool}
 	switch {
 	case w.preview != nil:
-		words = []string{"change " + s.counted(*w.preview)}
+		p := *w.preview
+		if path := []rune(p.Path); len(path) > actionMax/2 { // its end says which file it is
+			p.Path = "…" + string(path[len(path)-actionMax/2:])
+		}
+		words = []string{"change " + s.counted(p)}
 	case w.tool != "" && len(w.arguments) > 0:
 		words = append(words, string(w.arguments))
 	}
