@@ -22,8 +22,9 @@ import (
 // keep the one that the hash of their old name gave (CONTRACT §6). It lives in
 // <state>/buffers.json, which several processes share.
 type bufferSessions struct {
-	file string
-	log  func(what string, err error)
+	file  string
+	log   func(what string, err error)
+	first sync.Once // the file was loaded
 
 	mu    sync.Mutex
 	known map[string]movedBuffer // by canonical URI
@@ -64,8 +65,12 @@ func newBufferSessions(s *Server) *bufferSessions {
 	return b
 }
 
-// load reads the file: once before anything is answered, and when a document
-// is opened, as another process may have renamed it.
+// begin reads the file for the first time: beside the answer to initialize, or
+// for who needs it before that is done.
+func (b *bufferSessions) begin() { b.first.Do(b.load) }
+
+// load reads the file: also again when a document is opened, as another process
+// may have renamed it.
 func (b *bufferSessions) load() {
 	b.disk.Lock()
 	defer b.disk.Unlock()
@@ -123,6 +128,7 @@ func (b *bufferSessions) read() (map[string]movedBuffer, error) {
 
 // of gives what is remembered of a prompt buffer.
 func (b *bufferSessions) of(key string) (movedBuffer, bool) {
+	b.begin()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	m, ok := b.known[key]

@@ -19,7 +19,7 @@ func prepareInitialize(s *Server, ctx context.Context, params []byte) (func(cont
 	s.o.State.SetFolders(s.withTrust(initialFolders(p)))
 	s.o.Manager.TrustFolder(s.peer.trusted)
 	s.settings.configure(ctx, p["initializationOptions"])
-	s.buffers.load()
+	s.background.Go(s.buffers.begin)
 	s.stage = running
 	if pid := int(lenient[integer](p["processId"])); pid > 0 && s.o.Alive != nil && s.o.Alive(pid) {
 		s.background.Go(func() { s.watch(s.alive, pid) })
