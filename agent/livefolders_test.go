@@ -1,6 +1,7 @@
 package agent_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -59,4 +60,44 @@ func TestFoldersChangeWhileARunLives(t *testing.T) {
 	}
 	system := llm.Last().Messages[0].Text
 	contains(t, system, "Workspace folder:\n- "+lib+"\nPaths are relative")
+}
+
+// What a person allowed is not done elsewhere where the folders changed under
+// the question: it is asked about anew.
+func TestFoldersChangeUnderAQuestion(t *testing.T) {
+	for name, c := range map[string]struct {
+		call  agent.ToolCall
+		wrote string
+	}{
+		"a folder's name":  {call("1", "write_file", `{"path":"lib/new.txt","content":"x"}`), "new.txt"},
+		"the first folder": {call("1", "run_command", `{"command":"echo x >new.txt"}`), "new.txt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			lib := filepath.Join(t.TempDir(), "lib")
+			for _, dir := range []string{lib, filepath.Join(w.dir, "lib")} {
+				if err := os.MkdirAll(dir, 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var now atomic.Pointer[[]agent.Folder]
+			now.Store(&[]agent.Folder{{Path: w.dir, Name: "main"}})
+			w.task.Folders = func() []agent.Folder { return *now.Load() }
+			asked := 0
+			w.host.Answer = func(context.Context, agent.Question) (agent.Answer, error) {
+				if asked++; asked == 2 {
+					return agent.Answer{Decision: agent.DecisionDeny}, nil
+				}
+				now.Store(&[]agent.Folder{{Path: lib, Name: "lib"}, {Path: w.dir, Name: "main"}})
+				return agent.Answer{Decision: agent.DecisionOnce}, nil
+			}
+			res, _ := w.must("go", agenttest.Call(c.call))
+			if asked != 2 || res.ToolCalls[0].Status != agent.Rejected {
+				t.Errorf("asked %d times, %+v", asked, res.ToolCalls)
+			}
+			if _, err := os.Stat(filepath.Join(lib, c.wrote)); err == nil {
+				t.Error("it was written into the folder that came")
+			}
+		})
+	}
 }

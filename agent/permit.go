@@ -83,7 +83,8 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	switch v = a.decide(r, p.tool, p.args); {
 	case v.action == actionDeny:
 		return denied(v), false
-	case v.forced && v.reason != asked.reason, v.covers.Fingerprint != asked.covers.Fingerprint:
+	case v.forced && v.reason != asked.reason, v.covers.Fingerprint != asked.covers.Fingerprint,
+		v.given != asked.given && bytes.Equal(before, p.args): // other folders are open, in which it means another file
 		return permit{}, true
 	}
 	if now, ok := a.current(p.tool); ok && now.definition != shown {

@@ -31,7 +31,8 @@ type verdict struct {
 	// changed: there is a remembered answer, for another definition.
 	changed bool
 	covers  coverage // what an answer that is remembered covers
-	real    string   // the file that was decided about, with links resolved; empty: none
+	real    string   // the file or directory that was decided about, with links resolved; empty: none
+	given   string   // the same, as the editor names it
 }
 
 // decide applies CONTRACT §7: deny wins over a remembered answer, over ask,
@@ -44,7 +45,7 @@ func (a *Agent) decide(r *run, t *tool, args json.RawMessage) verdict {
 	if how == matchYes {
 		return verdict{action: actionDeny, by: "rule:" + denies, reason: "the rule " + quote(denies) + " denies it"}
 	}
-	v := verdict{action: actionAsk, by: "policy", reason: c.forced, forced: c.forced != "", real: c.real}
+	v := verdict{action: actionAsk, by: "policy", reason: c.forced, forced: c.forced != "", real: c.real, given: c.given}
 	asks, may := c.restricts(ap.Ask)
 	switch {
 	case v.forced:
@@ -102,6 +103,7 @@ type looked struct {
 	forced string // why it is asked about whatever allows it; empty: it need not be
 	secret exposure
 	real   string // as in verdict
+	given  string // likewise
 }
 
 // look reads a call's arguments, each as its tool decodes it and no further:
@@ -124,7 +126,7 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		all := r.folders()
 		at, err := all.resolve(in.Path, r.t.Host)
 		found := &at
-		if c.real = at.real; err != nil {
+		if c.real, c.given = at.real, at.abs; err != nil {
 			found = nil
 		}
 		c.path = all.callPathOf(in.Path, found)
@@ -139,6 +141,9 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		_ = json.Unmarshal(args, &in) // an empty one is allowed by no rule
 		c.command = readCommand(in.Command, runtime.GOOS != "windows")
 		c.forced = a.changesProtected(r, c.command, in.Cwd)
+		if at, err := commandPlace(r.folders(), r.t.Host, in.Cwd); err == nil {
+			c.real, c.given = at.real, at.abs
+		}
 	case "host":
 		var in struct {
 			URL string `json:"url"`

@@ -60,7 +60,7 @@ func runCommand(ctx context.Context, e env, args json.RawMessage) (output, error
 	if err != nil {
 		return output{}, err
 	}
-	at, err := commandFolder(e.folders, e.host, in.Cwd)
+	at, err := e.permitted(commandFolder(e.folders, e.host, in.Cwd))
 	if err != nil {
 		return output{}, err
 	}

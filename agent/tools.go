@@ -62,7 +62,11 @@ func (e env) room() int { return max(e.limit-300, e.limit/2) }
 
 // resolve finds the file of a call: that which the gate decided about, or none.
 func (e env) resolve(name string) (place, error) {
-	at, err := e.folders.resolve(name, e.host)
+	return e.permitted(e.folders.resolve(name, e.host))
+}
+
+// permitted passes on the place that the gate decided about.
+func (e env) permitted(at place, err error) (place, error) {
 	if err == nil && e.real != "" && at.real != e.real {
 		return place{}, fmt.Errorf("%q leads elsewhere since the call was permitted: nothing was done", at.shown)
 	}
