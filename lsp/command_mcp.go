@@ -67,7 +67,7 @@ func (s *Server) remedy(server string) string {
 	case mcp.StatusUntrusted:
 		return "; look at it with agentls.mcp.servers and trust it with agentls.mcp.trust"
 	case mcp.StatusDisabled:
-		return "; enable it with agentls.mcp.enable, or for good in " + info.Source
+		return "; enable it with agentls.mcp.enable, or for good in " + s.sourceOf(info)
 	case mcp.StatusNeedsLogin:
 		return "; agentls.mcp.login says how"
 	case mcp.StatusFailed, mcp.StatusRestarting:

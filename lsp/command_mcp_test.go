@@ -359,7 +359,7 @@ func TestServerThatIsNotReady(t *testing.T) {
 		}
 	}
 	check("agentls.mcp.read", obj{"server": "theirs", "uri": "x://y"}, "trust it with agentls.mcp.trust")
-	check("agentls.mcp.restart", obj{"server": "off"}, "enable it with agentls.mcp.enable, or for good in editor")
+	check("agentls.mcp.restart", obj{"server": "off"}, "enable it with agentls.mcp.enable, or for good in the editor's settings")
 	for _, server := range []string{"off", "gone", "theirs"} {
 		for _, list := range []string{"resources", "tools", "prompts"} {
 			if r := commandAs[struct{ Stale bool }](w, "agentls.mcp."+list, server); !r.Stale {

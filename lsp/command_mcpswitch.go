@@ -11,12 +11,18 @@ func prepareEnable(s *Server, _ context.Context, arg serverArg, in invocation) (
 		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
-		info, err := s.o.Manager.Enable(*arg.Server)
-		if err == nil && info.Status == mcp.StatusUntrusted {
-			s.asks.askFolder(true) // does nothing in a trusted folder, where the server itself is asked about
-		}
+		info, err := s.enable(*arg.Server)
 		return s.told(info), s.mcpError(ctx, in.command, *arg.Server, err)
 	}, nil
+}
+
+// enable starts a server, and asks for the trust that it needs.
+func (s *Server) enable(server string) (mcp.ServerInfo, error) {
+	info, err := s.o.Manager.Enable(server)
+	if err == nil && info.Status == mcp.StatusUntrusted {
+		s.asks.askFolder(true) // does nothing in a trusted folder, where the server itself is asked about
+	}
+	return info, err
 }
 
 func prepareDisable(s *Server, _ context.Context, arg serverArg, in invocation) (serveFunc, error) {

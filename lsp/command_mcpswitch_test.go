@@ -63,12 +63,26 @@ func TestDisableAndEnableDuringARun(t *testing.T) {
 // word, and still has to be trusted.
 func TestEnableAProjectsServer(t *testing.T) {
 	theirs := `{"mcpServers": {"theirs": {"command": "no-such-program", "disabled": true}}}`
-	w := newWorld(t, setup{llm: agenttest.NewLLM(t), files: map[string]string{".mcp.json": theirs}})
-	w.awaitStatus("theirs", mcp.StatusDisabled)
-	if r := commandAs[mcp.ServerInfo](w, "agentls.mcp.enable", obj{"server": "theirs"}); r.Status != mcp.StatusUntrusted {
-		t.Errorf("%+v", r)
+	for name, enable := range map[string]func(w *world) string{
+		"by command": func(w *world) string {
+			return string(commandAs[mcp.ServerInfo](w, "agentls.mcp.enable", obj{"server": "theirs"}).Status)
+		},
+		"by a line": func(w *world) string { return result[agent.Result](t, w.ask("/mcp enable theirs", nil)).Text },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t, setup{llm: agenttest.NewLLM(t), files: map[string]string{".mcp.json": theirs}})
+			w.awaitStatus("theirs", mcp.StatusDisabled)
+			w.On("window/showMessageRequest", title("Not now"))
+			for n := range 2 { // a person who asks for it is asked once more
+				if got := enable(w); !strings.Contains(got, string(mcp.StatusUntrusted)) {
+					t.Errorf("%q", got)
+				}
+				w.AwaitRequest("window/showMessageRequest", n+1)
+				poll(t, "no question", func() bool { return len(w.server.asks.waiting()) == 0 })
+				commandAs[mcp.ServerInfo](w, "agentls.mcp.disable", obj{"server": "theirs"})
+			}
+		})
 	}
-	w.AwaitRequest("window/showMessageRequest", 1)
 }
 
 func TestLogsOfAServer(t *testing.T) {

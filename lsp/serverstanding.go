@@ -14,10 +14,7 @@ func (s *Server) standing(info mcp.ServerInfo) string {
 	if info.Needs != "" {
 		why += "; it needs " + s.tell(info.Needs)
 	}
-	source := s.tell(info.Source)
-	if source == "editor" {
-		source = "the editor's settings"
-	}
+	source := s.sourceOf(info)
 	switch info.Status {
 	case mcp.StatusDisabled:
 		return "is disabled in " + source + "; agentls.mcp.enable turns it on"
@@ -33,4 +30,12 @@ func (s *Server) standing(info mcp.ServerInfo) string {
 		return "cannot be used" + why + "; agentls.mcp.restart starts it again"
 	}
 	return "is " + string(info.Status) + why + "; agentls.mcp.restart starts it again"
+}
+
+// sourceOf says where a server is configured.
+func (s *Server) sourceOf(info mcp.ServerInfo) string {
+	if info.Source == "editor" {
+		return "the editor's settings"
+	}
+	return s.tell(info.Source)
 }

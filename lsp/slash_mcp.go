@@ -43,7 +43,7 @@ func slashMCP(s *Server, q *slashRequest) (local, error) {
 			return text, s.mcpError(ctx, q.command, info.Name, err)
 		}, nil
 	}
-	acts := map[string]func(string) (mcp.ServerInfo, error){agent.MCPRestart: s.restart, agent.MCPEnable: s.o.Manager.Enable, agent.MCPDisable: s.o.Manager.Disable}
+	acts := map[string]func(string) (mcp.ServerInfo, error){agent.MCPRestart: s.restart, agent.MCPEnable: s.enable, agent.MCPDisable: s.o.Manager.Disable}
 	return func(ctx context.Context) (string, error) {
 		now, err := acts[do](info.Name)
 		if err != nil {
