@@ -70,8 +70,12 @@ func TestPromptBufferOf50MB(t *testing.T) {
 		slowest = max(slowest, time.Since(start))
 	}
 	t.Logf("the slowest of 24 completions took %v", slowest)
-	if slowest > 5*time.Second {
-		t.Errorf("a completion took %v", slowest)
+	// Against one walk over the text, as slow as this machine is now: what goes
+	// over it for each line would take thousands of times as long.
+	start = time.Now()
+	turns(text)
+	if walk := time.Since(start); slowest > 50*walk {
+		t.Errorf("a completion took %v, a walk over the text %v", slowest, walk)
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
