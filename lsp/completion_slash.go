@@ -34,7 +34,7 @@ func (s *Server) completeSlash(ctx context.Context, text string, cursor int) (li
 	case !isLine && typed != "/":
 		return nil, false // a path
 	case len(typed) <= max(l.End, 1):
-		return s.itemEdit(text, start, cursor, strings.Contains(typed, `:"`)).list(s.slashCandidates(typed)), true
+		return s.itemEdit(text, start, cursor, strings.Contains(typed, `:"`)).suggestions(s.slashCandidates(typed)), true
 	}
 	c := slashCompletion{s: s, line: l}
 	c.current = agent.SlashArg{Start: len(typed), At: len(typed), End: len(typed)}
@@ -47,7 +47,7 @@ func (s *Server) completeSlash(ctx context.Context, text string, cursor int) (li
 		c.typedName(typed, suggestions)
 	}
 	quoted := c.current.At < len(typed) && typed[c.current.At] == '"'
-	return s.itemEdit(text, start+c.current.Start, cursor, quoted).list(suggestions, more), true
+	return s.itemEdit(text, start+c.current.Start, cursor, quoted).suggestions(suggestions, more), true
 }
 
 // slashLineAt finds the `/` line that a cursor is in: the first line of a prompt

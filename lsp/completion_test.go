@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -196,5 +197,20 @@ func BenchmarkMentionAt(b *testing.B) {
 		if _, ok := mentionAt(text, len(text)); !ok {
 			b.Fatal("no mention")
 		}
+	}
+}
+
+// What completion adds to the candidates: finding the mention, and the answer.
+func BenchmarkMentionList(b *testing.B) {
+	s := &Server{docs: newDocuments(nil)}
+	candidates := make([]mcp.Candidate, maxItems)
+	for i := range candidates {
+		uri := fmt.Sprintf("file://pkg%d/agent/session_handler%d.go", i%50, i)
+		r := &mcp.Resource{Server: "server0", URI: uri, Name: uri[7:], MIMEType: "text/x-go"}
+		candidates[i] = mcp.Candidate{Server: "server0", Mention: "server0", Insert: "@server0:" + uri, Label: r.Name, Resource: r}
+	}
+	const text = "## You\n\nlook at @server0:file://pkg"
+	for b.Loop() {
+		s.mentionEdit(text, strings.Index(text, "@"), len(text)).mentions(candidates, false)
 	}
 }

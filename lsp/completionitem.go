@@ -46,7 +46,8 @@ func (s *Server) mentionEdit(text string, at, cursor int) itemEdit {
 type suggestion struct {
 	label    string // for a person; foreign text
 	kind     protocol.CompletionItemKind
-	from     string // whose it is, and of what type
+	from     string // whose it is
+	mime     string // of what type; foreign text
 	about    string // more of it; foreign text
 	insert   string
 	unquoted string // insert without its quotes, where it has some
@@ -58,58 +59,56 @@ type suggestion struct {
 // ofMention is the suggestion of a mention's candidate.
 func ofMention(c mcp.Candidate) suggestion {
 	g := suggestion{label: c.Label, kind: protocol.CompletionItemKindModule, from: c.Mention, insert: c.Insert, unquoted: unquote(c.Insert), server: c.Server}
-	mime := ""
 	switch {
 	case c.Resource != nil:
-		g.kind, mime, g.about, g.resource = protocol.CompletionItemKindFile, c.Resource.MIMEType, c.Resource.Description, c.Resource
+		g.kind, g.mime, g.about, g.resource = protocol.CompletionItemKindFile, c.Resource.MIMEType, c.Resource.Description, c.Resource
 		g.loose = true // it is listed
 	case c.Template != nil:
-		g.kind, mime, g.about = protocol.CompletionItemKindInterface, c.Template.MIMEType, c.Template.Description
-	}
-	if mime = clean(mime); mime != "" {
-		g.from += separator + mime
+		g.kind, g.mime, g.about = protocol.CompletionItemKindInterface, c.Template.MIMEType, c.Template.Description
 	}
 	return g
 }
 
 // mentions is list for the candidates of a mention.
 func (e itemEdit) mentions(candidates []mcp.Candidate, incomplete bool) json.RawMessage {
-	list := make([]suggestion, len(candidates))
-	for i, c := range candidates {
-		list[i] = ofMention(c)
-	}
-	return e.list(list, incomplete)
+	return e.list(len(candidates), func(i int) suggestion { return ofMention(candidates[i]) }, incomplete)
 }
 
-// list encodes a CompletionList. It is written by hand: protocol's types take
-// several times as long, and completion is what a user waits for at each key.
+// suggestions is list for suggestions that are at hand.
+func (e itemEdit) suggestions(list []suggestion, incomplete bool) json.RawMessage {
+	return e.list(len(list), func(i int) suggestion { return list[i] }, incomplete)
+}
+
+// list encodes a CompletionList of n suggestions, made one by one. It is written
+// by hand: protocol's types take several times as long, and completion is what a
+// user waits for at each key.
 // It is incomplete whenever it holds something: what fits the next key, by a
 // title or in another order, is ours to say, and clients that filter on by
 // themselves would lose it.
-func (e itemEdit) list(suggestions []suggestion, incomplete bool) json.RawMessage {
-	dst := make([]byte, 0, 64+512*len(suggestions))
+func (e itemEdit) list(n int, at func(i int) suggestion, incomplete bool) json.RawMessage {
+	dst := make([]byte, 0, 64+512*n)
 	dst = append(dst, `{"items":[`...)
-	labels := make(map[string]bool, len(suggestions))
-	n := 0
-	for _, g := range suggestions {
-		item, ok := e.item(g)
-		if !ok {
+	labels := make(map[string]bool, n)
+	kept := 0
+	for i := range n {
+		item := listItem{suggestion: at(i)}
+		if !e.item(&item) {
 			continue
 		}
-		if n > 0 {
+		if kept > 0 {
 			dst = append(dst, ',')
 		}
-		if item.label = clean(g.label); item.label == "" {
-			item.label = clean(g.insert)
+		if item.label = clean(item.label); item.label == "" {
+			item.label = clean(item.insert)
 		} else if labels[item.label] {
-			item.label += separator + clean(g.insert) // some clients find an item by its label
+			item.label += separator + clean(item.insert) // some clients find an item by its label
 		}
 		labels[item.label] = true
-		dst = e.encode(dst, item, n)
-		n++
+		dst = e.encode(dst, &item, kept)
+		kept++
 	}
 	dst = append(dst, `],"isIncomplete":`...)
-	return append(strconv.AppendBool(dst, incomplete || n > 0), '}')
+	return append(strconv.AppendBool(dst, incomplete || kept > 0), '}')
 }
 
 // listItem is a suggestion as an item.
@@ -117,14 +116,16 @@ type listItem struct {
 	suggestion
 	text   string // to be inserted
 	filter string // what the client filters by
+	plain  bool   // what is inserted stands in JSON as it is
 }
 
-// item makes an item. Suggestions that would not continue what is typed are no
-// use to a client that keeps that.
-func (e itemEdit) item(g suggestion) (item listItem, ok bool) {
+// item fills in what a suggestion inserts, and by what it is found. Those that
+// would not continue what is typed are no use to a client that keeps that.
+func (e *itemEdit) item(g *listItem) (ok bool) {
 	insert := g.insert
-	if !isPlainJSON(insert) && strings.ContainsFunc(insert, unicode.IsControl) {
-		return item, false
+	g.plain = isPlainJSON(insert) // then so are its parts
+	if !g.plain && strings.ContainsFunc(insert, unicode.IsControl) {
+		return false
 	}
 	if e.bare && g.loose && !strings.HasPrefix(insert, e.kept+e.typed) && strings.HasPrefix(g.unquoted, e.kept+e.typed) {
 		insert = g.unquoted
@@ -133,49 +134,57 @@ func (e itemEdit) item(g suggestion) (item listItem, ok bool) {
 	if e.whole {
 		text, ok = insert, true
 	}
-	item = listItem{suggestion: g, text: text, filter: text}
+	g.text, g.filter = text, text
 	if !e.quoted && g.unquoted != "" && !strings.HasPrefix(text, e.typed) {
 		// Clients match from the left: a quote that was not typed must not count.
-		item.filter = strings.TrimPrefix(g.unquoted, e.kept)
+		g.filter = strings.TrimPrefix(g.unquoted, e.kept)
 	}
-	return item, ok
+	return ok
 }
 
 // encode appends the nth item.
-func (e itemEdit) encode(dst []byte, item listItem, n int) []byte {
-	about := clean(item.about)
+func (e *itemEdit) encode(dst []byte, item *listItem, n int) []byte {
+	about, mime := clean(item.about), clean(item.mime) // parts by themselves: nearly all are plain
 	dst = appendString(append(dst, `{"label":`...), item.label)
 	dst = strconv.AppendInt(append(dst, `,"kind":`...), int64(item.kind), 10)
 	if e.labels {
 		if item.from != "" {
-			dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), item.from), '}')
+			dst = append(appendString(append(dst, `,"labelDetails":{"description":`...), item.from, dot(mime), mime), '}')
 		}
 		if about != "" {
 			dst = appendString(append(dst, `,"detail":`...), about)
 		}
-	} else if detail := item.from + about; detail != "" {
+	} else if item.from != "" || about != "" {
 		between := ""
 		if item.from != "" {
 			between = dot(about)
 		}
-		dst = appendString(append(dst, `,"detail":`...), item.from, between, about)
+		dst = appendString(append(dst, `,"detail":`...), item.from, dot(mime), mime, between, about)
 	}
 	rank := strconv.Itoa(n) // keeps the server's order; of less than a hundred no memory is taken
 	dst = appendString(append(dst, `,"sortText":`...), "0000"[len(rank):], rank)
 	// A prefix is looked for, or letters in order, by VS Code in 128 characters.
 	if strings.HasPrefix(item.filter, e.typed) {
-		dst = appendString(append(dst, `,"filterText":`...), item.filter)
+		dst = item.append(append(dst, `,"filterText":`...), item.filter)
 	} else {
 		dst = appendString(append(dst, `,"filterText":`...), e.typed, " ", item.label, " ", item.filter)
 	}
 	// Neovim 0.10 takes what does not say that it is plain for a snippet.
 	dst = append(append(dst, `,"insertTextFormat":1,"textEdit":{"range":`...), e.spans...)
-	dst = append(appendString(append(dst, `,"newText":`...), item.text), '}')
+	dst = append(item.append(append(dst, `,"newText":`...), item.text), '}')
 	if item.resource != nil {
 		dst = appendString(append(dst, `,"data":{"server":`...), item.server)
 		dst = append(appendString(append(dst, `,"uri":`...), item.resource.URI), '}')
 	}
 	return append(dst, '}')
+}
+
+// append appends a part of what is inserted as a JSON string.
+func (g *listItem) append(dst []byte, part string) []byte {
+	if !g.plain {
+		return appendString(dst, part)
+	}
+	return append(append(append(dst, '"'), part...), '"')
 }
 
 // resolvable is the data of an item that has more to tell, see prepareResolve.
@@ -197,6 +206,9 @@ func dot(next string) string {
 // unquote takes the quotes of a URI away, which stands at the end of a mention
 // or of the rest of one.
 func unquote(mention string) string {
+	if !strings.HasSuffix(mention, ">") && !strings.HasSuffix(mention, `"`) {
+		return mention // nearly all; looking for the opening quote takes longer
+	}
 	i := strings.IndexAny(mention, "<\"")
 	if i < 0 || i > 0 && mention[i-1] != ':' || len(mention) < i+2 {
 		return mention
