@@ -22,22 +22,11 @@ type loginResult struct {
 // prepareLogin answers what a login takes. agentls has no dialogue for one yet:
 // what a server wants to be shown stands in its configuration.
 func prepareLogin(s *Server, _ context.Context, arg loginArg, in invocation) (serveFunc, error) {
-	if err := s.server(in.command, arg.Server); err != nil {
-		return nil, err
-	}
-	if arg.RedirectURL != nil {
+	if arg.RedirectURL != nil && s.server(in.command, arg.Server) == nil {
 		return nil, badf("%s: no login of %s waits for an address; leave redirectUrl out", in.command, clip(*arg.Server, 100))
 	}
-	return func(ctx context.Context) (any, error) {
-		info, ok := s.serverInfo(*arg.Server)
-		if !ok { // it was taken out a moment ago
-			return nil, s.mcpError(ctx, in.command, *arg.Server, mcp.ErrUnknownServer)
-		}
-		info = s.told(info)
-		name := s.tell(info.Name)
+	return s.aboutLogin(in.command, arg, func(name string, info mcp.ServerInfo) (any, error) {
 		switch {
-		case info.URL == "":
-			return loginResult{info, noLogin(name, info)}, nil
 		case info.Status == mcp.StatusReady && len(info.Headers) > 0:
 			return loginResult{info, name + " is ready: it is shown " + headers(info) + " of " + info.Source}, nil
 		case info.Status == mcp.StatusReady:
@@ -46,31 +35,39 @@ func prepareLogin(s *Server, _ context.Context, arg loginArg, in invocation) (se
 			return nil, failed("%s: %s", in.command, loginRemedy(name, info))
 		}
 		return nil, failed("%s: %s is %s, which a login does not change: %s%s", in.command, name, info.Status, orUnknown(s.tell(info.Error)), s.remedy(info.Name))
-	}, nil
+	})
 }
 
 // prepareLogout answers where the login of a server stands; agentls keeps none.
 func prepareLogout(s *Server, _ context.Context, arg loginArg, in invocation) (serveFunc, error) {
-	if err := s.server(in.command, arg.Server); err != nil {
-		return nil, err
-	}
-	if arg.RedirectURL != nil {
+	if arg.RedirectURL != nil && s.server(in.command, arg.Server) == nil {
 		return nil, badf("%s: redirectUrl is of agentls.mcp.login; leave it out", in.command)
+	}
+	return s.aboutLogin(in.command, arg, func(name string, info mcp.ServerInfo) (any, error) {
+		if len(info.Headers) == 0 {
+			return loginResult{info, "agentls keeps no login of " + name}, nil
+		}
+		return nil, failed("%s: agentls keeps no login of %s; it is shown %s of %s: take that out there and run agentls.mcp.restart, or run agentls.mcp.disable", in.command, name, headers(info), info.Source)
+	})
+}
+
+// aboutLogin answers for a remote server, by its name fit to be shown; of
+// others there is no login.
+func (s *Server) aboutLogin(command string, arg loginArg, remote func(name string, info mcp.ServerInfo) (any, error)) (serveFunc, error) {
+	if err := s.server(command, arg.Server); err != nil {
+		return nil, err
 	}
 	return func(ctx context.Context) (any, error) {
 		info, ok := s.serverInfo(*arg.Server)
 		if !ok { // it was taken out a moment ago
-			return nil, s.mcpError(ctx, in.command, *arg.Server, mcp.ErrUnknownServer)
+			return nil, s.mcpError(ctx, command, *arg.Server, mcp.ErrUnknownServer)
 		}
 		info = s.told(info)
 		name := s.tell(info.Name)
-		switch {
-		case info.URL == "":
+		if info.URL == "" {
 			return loginResult{info, noLogin(name, info)}, nil
-		case len(info.Headers) == 0:
-			return loginResult{info, "agentls keeps no login of " + name}, nil
 		}
-		return nil, failed("%s: agentls keeps no login of %s; it is shown %s of %s: take that out there and run agentls.mcp.restart, or run agentls.mcp.disable", in.command, name, headers(info), info.Source)
+		return remote(name, info)
 	}, nil
 }
 

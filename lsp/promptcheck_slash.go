@@ -33,8 +33,7 @@ func (c *promptCheck) slashes(b *blockState) (command textSpan) {
 		if !ok {
 			continue
 		}
-		first := strings.TrimSpace(c.state.text[b.start:l.line.start]) == ""
-		if first {
+		if l.leads {
 			command = l.line
 		}
 		if !c.touches(l.line) {
@@ -46,7 +45,7 @@ func (c *promptCheck) slashes(b *blockState) (command textSpan) {
 			textSpan{l.line.start, l.line.start + line.End},
 		}
 		switch {
-		case !first:
+		case !l.leads:
 			c.misplaced(b, q)
 		case q.isPrompt():
 			c.prompt(q)
