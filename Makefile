@@ -7,8 +7,9 @@ LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
 CLIENT  := lsp/lsptest/node
+SUITE   := cmd/agentls-conformance/suite
 
-.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors lint fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance lint fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +51,10 @@ test: setup ## install what the tests need, and run them all with the race detec
 test-editors: build setup-editors ## drive the real editors
 	bash editors/nvim/test/run.sh
 
+conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm; node 22 comes with it on Linux)
+	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
+	bin/agentls-conformance -suite $(SUITE)
+
 lint: ## vet and lint
 	go vet ./...
 	GOOS=windows go vet ./...
@@ -74,4 +79,4 @@ bench-parts: ## run the benchmarks of the parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what was built and installed
-	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules
+	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules $(SUITE)/node_modules

@@ -27,6 +27,7 @@ var arrows = map[string]string{
 	"agentls/agent/openai/llamatest":     "",
 	"agentls/lsp/lspclient":              "",
 	"agentls/cmd/agentls-bench":          "agentls/lsp/lspclient agentls/mcp/mcptest",
+	"agentls/cmd/agentls-conformance":    "agentls/mcp",
 }
 
 // rooms names the one package that may import a library.
