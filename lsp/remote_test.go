@@ -27,6 +27,8 @@ func onTools(t testing.TB) *agenttest.LLM {
 // A remote server under an editor: what it has comes into a prompt, a cancel
 // reaches it, and it is killed and restarted in the middle of a call without a
 // person having to do anything.
+// anomalyco/opencode#24312 (a cancel reaches it), MoonshotAI/kimi-code#2109 and
+// openai/codex#28704 (it dies in a call, and comes back).
 func TestRemoteServerUnderAnEditor(t *testing.T) {
 	for name, mode := range map[string]mcptest.HTTPMode{"legacy": mcptest.Streamable, "modern": mcptest.Modern, "sse": mcptest.SSE} {
 		t.Run(name, func(t *testing.T) {
@@ -51,7 +53,6 @@ func TestRemoteServerUnderAnEditor(t *testing.T) {
 			}
 			echo()
 
-			// anomalyco/opencode#24312
 			p := w.ask(`call sleep {"seconds":60}`, nil)
 			srv.Await(t, 1, mcptest.Call("sleep"))
 			p.Cancel()
@@ -63,7 +64,6 @@ func TestRemoteServerUnderAnEditor(t *testing.T) {
 			}
 			echo()
 
-			// MoonshotAI/kimi-code#2109, openai/codex#28704
 			p = w.ask(`call never {}`, nil)
 			srv.Await(t, 1, mcptest.Call("never"))
 			killed := time.Now()

@@ -12,8 +12,9 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// openai/codex#26956, anomalyco/opencode#24312; and the server lives on:
+// anthropics/claude-code#47724.
 func TestCancelReachesTheServerOnce(t *testing.T) {
-	// openai/codex#26956, anomalyco/opencode#24312
 	for _, tool := range []string{"sleep", "stubborn", "never"} {
 		t.Run(tool, func(t *testing.T) {
 			log := mcptest.NewLog(t)
@@ -33,7 +34,6 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 				}
 			})
 			log.AwaitMethod(t, 1, "notifications/cancelled")
-			// anthropics/claude-code#47724: the server lives on.
 			pid := pids(t, log)[0]
 			if got := h.mustCall("fake", "echo", args{"text": "next"}); got != "next" {
 				t.Errorf("%q", got)
@@ -55,8 +55,8 @@ func TestCancelReachesTheServerOnce(t *testing.T) {
 	}
 }
 
+// anthropics/claude-code#15945; not while progress flows: anomalyco/opencode#32477.
 func TestCallEndsAtItsDeadline(t *testing.T) {
-	// anthropics/claude-code#15945
 	log := mcptest.NewLog(t)
 	h := newHouse(t, Options{}, fast())
 	c := fakeConfig(t, "fake", mcptest.Options{Log: string(log)})
@@ -68,7 +68,6 @@ func TestCallEndsAtItsDeadline(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	log.AwaitMethod(t, 1, "notifications/cancelled")
-	// anomalyco/opencode#32477: not while progress flows.
 	if got := h.mustCall("fake", "progress", args{"steps": 8, "every": 0.1}); got != "done" {
 		t.Errorf("%q", got)
 	}

@@ -9,6 +9,8 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// modelcontextprotocol/go-sdk#1177, the other way about: the server exits on
+// initialize.
 func TestEras(t *testing.T) {
 	check := func(name, protocol string, o mcptest.Options, starts int, ready bool, methods ...string) {
 		t.Helper()
@@ -45,8 +47,6 @@ func TestEras(t *testing.T) {
 	check("legacy", "auto", mcptest.Options{}, 1, true, "initialize", "notifications/initialized", "tools/list")
 	check("legacy forced", "legacy", mcptest.Options{}, 1, true, "initialize")
 	check("an error means modern", "auto", mcptest.Options{Modern: true}, 2, true, "initialize", "server/discover", "subscriptions/listen", "tools/list")
-	// modelcontextprotocol/go-sdk#1177, the other way about: it exits on
-	// initialize.
 	check("an exit means modern", "", mcptest.Options{Modern: true, ExitOn: []string{"initialize"}}, 2, true, "initialize", "server/discover")
 	check("exits on a first message that is not its own", "auto", mcptest.Options{Modern: true, ExitOnOther: "server/discover"}, 2, true, "initialize", "server/discover")
 	check("modern forced", "modern", mcptest.Options{Modern: true}, 1, true, "server/discover", "subscriptions/listen")
@@ -81,6 +81,7 @@ func TestEraIsRememberedAndForgotten(t *testing.T) {
 	}
 }
 
+// anthropics/claude-code#13646
 func TestModernServerTellsOfChanges(t *testing.T) {
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"fake": {Modern: true, Log: string(log)}})
@@ -91,7 +92,6 @@ func TestModernServerTellsOfChanges(t *testing.T) {
 			t.Errorf("%s is not asked for: %s", want, listen.Params)
 		}
 	}
-	// anthropics/claude-code#13646
 	h.mustCall("fake", "add_tool", nil)
 	h.await("fake", EventTools)
 	h.mustCall("fake", "add_resource", nil)

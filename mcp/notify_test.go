@@ -32,8 +32,8 @@ func TestEarlyNotificationsAreNeitherLostNorDeadly(t *testing.T) {
 	}
 }
 
+// topcheer/ggcode#255: refreshing in the handler deadlocks the reader.
 func TestNotificationDuringACallHoldsNeither(t *testing.T) {
-	// topcheer/ggcode#255: refreshing in the handler deadlocks the reader.
 	h := open(t, map[string]mcptest.Options{"fake": {}})
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -48,8 +48,8 @@ func TestNotificationDuringACallHoldsNeither(t *testing.T) {
 	eventually(t, "all of them", func() bool { return len(h.uris("fake")) == 8 })
 }
 
+// google-gemini/gemini-cli#21050
 func TestNotificationStormIsOneRefreshAndKeepsTheLastState(t *testing.T) {
-	// google-gemini/gemini-cli#21050
 	log := mcptest.NewLog(t)
 	h := newHouse(t, Options{}, defaultTiming())
 	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{Log: string(log)})})

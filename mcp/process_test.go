@@ -20,9 +20,10 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// MoonshotAI/kimi-code#2109, and the same with a grandchild that holds stdout. It is
+// started again, tools and all (anthropics/claude-code#43177), for more than one call
+// (anthropics/claude-code#74329).
 func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
-	// MoonshotAI/kimi-code#2109, and the same with a grandchild that holds
-	// stdout.
 	for _, tool := range []string{"die", "forkdie"} {
 		t.Run(tool, func(t *testing.T) {
 			log := mcptest.NewLog(t)
@@ -36,9 +37,8 @@ func TestChildThatDiesInACallFailsItAtOnce(t *testing.T) {
 			if e := h.await("fake", EventLost); !strings.Contains(e.Err, "last words") {
 				t.Errorf("%+v", e)
 			}
-			// anthropics/claude-code#43177: it is started again, tools and all.
 			h.await("fake", EventRecovered)
-			for range 3 { // anthropics/claude-code#74329
+			for range 3 {
 				if got := h.mustCall("fake", "echo", args{"text": "back"}); got != "back" {
 					t.Errorf("%q", got)
 				}
@@ -73,8 +73,8 @@ func TestPendingCallOfAKilledChildFails(t *testing.T) {
 	}
 }
 
+// vybestack/llxprt-code#282, topcheer/ggcode#717
 func TestChildThatDoesNotReadHoldsNobody(t *testing.T) {
-	// vybestack/llxprt-code#282, topcheer/ggcode#717
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"deaf": {Log: string(log)}, "other": {}})
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -104,6 +104,9 @@ func TestChildThatDoesNotReadHoldsNobody(t *testing.T) {
 	gone(t, log)
 }
 
+// Whatever a server does, nothing of it is left: charmbracelet/mods#595 (deaf to the
+// end), charmbracelet/crush#3328 (a grandchild), anthropics/claude-code#93087 (still
+// starting).
 func TestCloseEndsEveryProcess(t *testing.T) {
 	check := func(name string, o mcptest.Options) {
 		t.Helper()
@@ -121,10 +124,10 @@ func TestCloseEndsEveryProcess(t *testing.T) {
 		})
 	}
 	check("well-behaved", mcptest.Options{})
-	check("ignores the end of input and TERM", mcptest.Options{IgnoreEOF: true}) // charmbracelet/mods#595
-	check("has a grandchild", mcptest.Options{Child: true})                      // charmbracelet/crush#3328
+	check("ignores the end of input and TERM", mcptest.Options{IgnoreEOF: true})
+	check("has a grandchild", mcptest.Options{Child: true})
 	check("stubborn grandchild", mcptest.Options{Child: true, IgnoreEOF: true})
-	check("still starting", mcptest.Options{SlowInit: time.Hour}) // anthropics/claude-code#93087
+	check("still starting", mcptest.Options{SlowInit: time.Hour})
 	check("never answers", mcptest.Options{Silent: true, IgnoreEOF: true})
 }
 
@@ -157,8 +160,8 @@ func TestJunkOnStdoutIsSkippedAndToldOnce(t *testing.T) {
 	}
 }
 
+// QwenLM/qwen-code#2439
 func TestHugeAnswersAreBounded(t *testing.T) {
-	// QwenLM/qwen-code#2439
 	h := open(t, map[string]mcptest.Options{"fake": {}})
 	if got := h.mustCall("fake", "big", args{"bytes": 3 << 20}); len(got) != 3<<20 {
 		t.Errorf("%d bytes", len(got))
@@ -185,6 +188,9 @@ func TestStderrFloodIsDrained(t *testing.T) {
 	}
 }
 
+// What does not start is told with its reason, and what to do: a server that never
+// answers (anthropics/claude-code#35287), a PATH that does not have its program
+// (zed-industries/zed#60800).
 func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	dir := t.TempDir()
 	check := func(name string, c ServerConfig, want ...string) {
@@ -206,12 +212,12 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 		})
 	}
 	check("no command", ServerConfig{}, "no command")
-	check("not in PATH", ServerConfig{Command: "npx-of-nowhere"}, "npx-of-nowhere", "PATH=/usr/bin:/bin") // zed-industries/zed#60800
+	check("not in PATH", ServerConfig{Command: "npx-of-nowhere"}, "npx-of-nowhere", "PATH=/usr/bin:/bin")
 	check("no such file", ServerConfig{Command: dir + "/none"}, dir+"/none")
 	check("not executable", ServerConfig{Command: "/etc/passwd"}, "/etc/passwd", "permission denied")
 	check("no such folder", ServerConfig{Command: "cat", Cwd: dir + "/none"}, dir+"/none")
 	check("exits", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'set FOO first' >&2; exit 7"}}, "exit status 7", "set FOO first")
-	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting") // anthropics/claude-code#35287
+	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting")
 	check("answers to anything with an error", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"id":1,"error":{"code":-32000,"message":"go away"}}'; done`}}, "go away")
 	check("has no start", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}'; done`}}, "answered the start with an error", "what?")
 	check("echoes", ServerConfig{Command: "cat"}, "may be no MCP server")
@@ -220,8 +226,8 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	check("no URL", ServerConfig{Type: "sse"}, `"url" has to begin with http://`)
 }
 
+// anomalyco/opencode#31778
 func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
-	// anomalyco/opencode#31778
 	check := func(name string, change func(*ServerConfig), want, not []string) {
 		t.Helper()
 		c := ServerConfig{Env: map[string]string{"MINE": "1"}}

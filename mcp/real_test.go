@@ -13,6 +13,7 @@ import (
 	"agentls/mcp/workspace"
 )
 
+// agentscope-ai/agentscope#2798: links keep URI, name and type.
 func TestRealServerEverything(t *testing.T) {
 	command, args := mcptest.RealServer(t, "everything")
 	h := newHouse(t, Options{}, defaultTiming())
@@ -40,7 +41,6 @@ func TestRealServerEverything(t *testing.T) {
 	if got := h.mustCall("everything", "echo", map[string]any{"message": "hello"}); got != "Echo: hello" {
 		t.Errorf("%q", got)
 	}
-	// agentscope-ai/agentscope#2798: links keep URI, name and type.
 	r, err := h.CallTool(t.Context(), "everything", "get-resource-links", []byte(`{"count":2}`), nil)
 	if err != nil || !slices.ContainsFunc(r.Content, func(c Content) bool {
 		return c.Type == "resource_link" && c.URI != "" && c.Name != "" && c.MIMEType != ""
@@ -59,6 +59,7 @@ func TestRealServerEverything(t *testing.T) {
 	}
 }
 
+// anthropics/claude-code#47823: an update reaches the cache and the reader.
 func TestRealServerUpdatesAreSubscribed(t *testing.T) {
 	command, args := mcptest.RealServer(t, "everything")
 	h := newHouse(t, Options{}, fast())
@@ -68,7 +69,6 @@ func TestRealServerUpdatesAreSubscribed(t *testing.T) {
 	if _, err := h.Read(t.Context(), "everything", uri); err != nil {
 		t.Fatal(err)
 	}
-	// anthropics/claude-code#47823: an update reaches the cache and the reader.
 	h.mustCall("everything", "toggle-subscriber-updates", nil)
 	eventually(t, "an update", func() bool {
 		return slices.ContainsFunc(h.kind("everything", EventUpdated), func(e Event) bool { return e.URI == uri })
@@ -136,6 +136,8 @@ func TestRealServerHelloWorld(t *testing.T) {
 	}
 }
 
+// anthropics/claude-code#4110: a template is found, its value completed, and what is
+// inserted is read.
 func TestRealServerPromptsAndValues(t *testing.T) {
 	command, args := mcptest.RealServer(t, "everything")
 	h := newHouse(t, Options{}, defaultTiming())
@@ -180,8 +182,6 @@ func TestRealServerPromptsAndValues(t *testing.T) {
 		t.Errorf("%v %v", values, err)
 	}
 
-	// anthropics/claude-code#4110: the template is found, its value completed,
-	// and what is inserted is read.
 	prefix := "everything:demo://resource/dynamic/text/"
 	if items, incomplete := h.Complete(t.Context(), prefix, 100); !incomplete || len(items) == 0 || items[0].Insert != "@"+prefix || items[0].Label != "Dynamic Text Resource" {
 		t.Errorf("%+v %v", items, incomplete)

@@ -133,13 +133,15 @@ func TestRealRemoteServers(t *testing.T) {
 	})
 }
 
+// anthropics/claude-code#13646, anthropics/claude-code#79826, cursor/cursor#2980
+// (tools); anthropics/claude-code#47823 (an update of what was read is told once the
+// server heard that it is wanted).
 func TestRealRemoteServersTellOfChanges(t *testing.T) {
 	everyRealRemote(t, func(t *testing.T, r realRemote, _ *mcptest.RealHTTPServer, h *house) {
 		switch {
 		case r.lists:
 			h.mustCall("real", "add_resource", nil)
 			eventually(t, "the new resource", func() bool { return slices.Contains(h.uris("real"), "memo://late") })
-			// anthropics/claude-code#13646, #79826, cursor/cursor#2980
 			h.mustCall("real", "add_tool", nil)
 			eventually(t, "the new tool", func() bool { return slices.Contains(h.tools("real"), "late_tool") })
 			if got := h.mustCall("real", "late_tool", nil); got != "late tool ran" {
@@ -157,8 +159,6 @@ func TestRealRemoteServersTellOfChanges(t *testing.T) {
 		if !r.own {
 			h.mustCall("real", "toggle-subscriber-updates", nil)
 		}
-		// anthropics/claude-code#47823: an update is told of what was read, once
-		// the server heard that it is wanted.
 		eventually(t, "an update", func() bool {
 			if _, err := h.Read(t.Context(), "real", r.uri); err != nil {
 				t.Fatal(err)

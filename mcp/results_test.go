@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 )
 
+// github/copilot-cli#1876: keywords of a schema stay, byte for byte.
 func TestToolsAreReadLeniently(t *testing.T) {
 	check := func(in string, want *Tool) {
 		t.Helper()
@@ -31,7 +32,6 @@ func TestToolsAreReadLeniently(t *testing.T) {
 	check(`{"name":"a","inputSchema":"none"}`, &Tool{Name: "a", Schema: empty})
 	check(`{"name":"a","inputSchema":{}}`, &Tool{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)})
 	check(`{"name":"a","inputSchema":{"type":""}}`, &Tool{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)})
-	// github/copilot-cli#1876: keywords stay, byte for byte.
 	schema := `{"$schema":"https://json-schema.org/draft/2020-12/schema", "type":["object","null"],"oneOf":[{"$ref":"#/$defs/x"}],"$defs":{"x":{}},"x-y":1}`
 	check(`{"name":"a","inputSchema":`+schema+`}`, &Tool{Name: "a", Schema: json.RawMessage(schema)})
 	check(`{"name":"a","annotations":{"readOnlyHint":true,"title":"T"}}`, &Tool{Name: "a", Title: "T", ReadOnly: true, Schema: empty})

@@ -12,6 +12,7 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// The children of the tries are gone: anthropics/claude-code#95821.
 func TestLostServerIsTriedAgainWithBackOffThenOnUse(t *testing.T) {
 	log := mcptest.NewLog(t)
 	tm := fast()
@@ -32,7 +33,6 @@ func TestLostServerIsTriedAgainWithBackOffThenOnUse(t *testing.T) {
 	if n := len(log.Events(t, "start")); n != 4 {
 		t.Errorf("started %d times, want once and 3 tries", n)
 	}
-	// anthropics/claude-code#95821: the children of the tries are gone.
 	gone(t, log)
 	// The old lists are still there, and said to be old.
 	if list, err := h.Resources("fake"); err != nil || len(list.Resources) != 3 || !list.Stale {
@@ -188,8 +188,8 @@ func TestNamesAreTakenOnce(t *testing.T) {
 	}
 }
 
+// charmbracelet/crush#660
 func TestHangingServersDelayNobody(t *testing.T) {
-	// charmbracelet/crush#660
 	h := newHouse(t, Options{}, fast())
 	var list []ServerConfig
 	for i := range 3 {

@@ -23,9 +23,8 @@ func project(t testing.TB, log mcptest.Log) ServerConfig {
 	return c
 }
 
+// 1jehuang/jcode#1176: a cloned repository runs nothing.
 func TestProjectServerWaitsForTrust(t *testing.T) {
-	// 1jehuang/jcode#1176, anthropics/claude-code: a cloned repository runs
-	// nothing.
 	log := mcptest.NewLog(t)
 	file := filepath.Join(t.TempDir(), "state", "trust.json")
 	h := newHouse(t, Options{TrustFile: file}, fast())
