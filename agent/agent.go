@@ -133,6 +133,7 @@ func newAgent(o Options) *Agent {
 // context.Cause(ctx) when cancelled, else a [*ProviderError].
 func (a *Agent) Run(ctx context.Context, t Task) (Result, error) {
 	r := newRun(a, t)
+	ctx = mcp.WithOrigin(ctx, mcp.Origin{RunID: t.RunID, Session: t.Session})
 	err := r.start(ctx)
 	return r.finish(ctx, err), err
 }

@@ -34,6 +34,7 @@ func (s *session) callTool(ctx context.Context, tool string, args json.RawMessag
 // callTool calls a tool. Its deadline is the request's, from the call or from
 // the last progress that the server reported, and maxCallTime at most.
 func (c *connection) callTool(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
+	defer c.calls.begin(ctx)()
 	token, values := c.progress.add()
 	defer c.progress.remove(token)
 	ctx, cancel := context.WithCancelCause(ctx)

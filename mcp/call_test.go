@@ -173,6 +173,6 @@ func TestServersRequestsAreAnswered(t *testing.T) {
 	check("ping", `"result":{}`)
 	check("roots/list", `"roots":[]`)
 	check("sampling/createMessage", `-32601`)
-	check("elicitation/create", `-32601`)
+	check("elicitation/create", `-32602`)
 	check("no/such", `-32601`)
 }

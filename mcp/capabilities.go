@@ -1,6 +1,21 @@
 package mcp
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// clientCapabilities is what a server is told that we can, in both eras: in
+// initialize, and in _meta of each request since 2026-07-28. Each has its
+// handler in [serverRequestHandler].
+func clientCapabilities(ServerConfig) mcpgo.ClientCapabilities {
+	var c mcpgo.ClientCapabilities
+	c.Roots = &struct {
+		ListChanged bool `json:"listChanged,omitempty"`
+	}{}
+	return c
+}
 
 // capabilities is what a server says it has.
 type capabilities struct {

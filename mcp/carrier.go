@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 )
@@ -10,14 +11,16 @@ import (
 // process.
 type carrier struct {
 	transport transport.Interface
-	lost      <-chan struct{}             // closed when the other end is gone
-	reason    func() string               // why it is gone
-	words     func() string               // what the server wrote to stderr last; may be empty
-	room      func(context.Context) error // waits until a request can be queued
-	close     func()                      // ends it and waits for it
-	live      bool                        // reads cost nothing: bodies are never taken from the cache
-	updates   func(func(uri string))      // gives resources/updated past mcp-go; nil: they come through it
-	peer      *peer                       // what HTTP knows of the other end; nil: it is not HTTP
+	lost      <-chan struct{}                           // closed when the other end is gone
+	reason    func() string                             // why it is gone
+	words     func() string                             // what the server wrote to stderr last; may be empty
+	room      func(context.Context) error               // waits until a request can be queued
+	close     func()                                    // ends it and waits for it
+	live      bool                                      // reads cost nothing: bodies are never taken from the cache
+	updates   func(func(uri string))                    // gives resources/updated past mcp-go; nil: they come through it
+	requests  func(func(m json.RawMessage))             // gives the server's requests, as they come; nil: it has none
+	reply     func(ctx context.Context, m []byte) error // sends the answer to one
+	peer      *peer                                     // what HTTP knows of the other end; nil: it is not HTTP
 }
 
 // way is how a server is spoken to.
@@ -52,7 +55,7 @@ func (s *session) carryProcess() (carrier, error) {
 	if err != nil {
 		return carrier{}, err
 	}
-	return carrier{transport: transport.NewIO(p.out, p.in, nil), lost: p.ended, reason: p.reason, words: p.words, room: p.in.waitRoom, close: p.close, updates: p.onUpdated}, nil
+	return carrier{transport: transport.NewIO(p.out, p.in, nil), lost: p.ended, reason: p.reason, words: p.words, room: p.in.waitRoom, close: p.close, updates: p.onUpdated, requests: p.onRequest, reply: p.reply}, nil
 }
 
 // carryRemote makes what a connection over HTTP runs on. Nothing is sent yet.
@@ -71,6 +74,7 @@ func (s *session) carryRemote(w way) (carrier, error) {
 	c := carrier{
 		lost: p.lost, reason: p.reason, words: func() string { return "" },
 		room: func(context.Context) error { return nil }, peer: p,
+		requests: func(take func(json.RawMessage)) { p.asked = take }, reply: p.reply,
 	}
 	if w.sse {
 		t := newSSE(p, s.timing.acknowledge)

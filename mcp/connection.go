@@ -29,11 +29,17 @@ type connection struct {
 	subs     subscriptions
 	// completions asks for values of arguments.
 	completions completions
-	timeout     time.Duration // of one request
-	problem     func(text string)
-	gap         func() // told when updates of resources may have been missed
-	missed      func() // told when any notification may have been missed
-	redact      func(string) string
+	calls       calls    // under way, which a server's requests may come of
+	incoming    incoming // the server's requests
+	clocks      clocks
+	// serve answers a request of the server's.
+	serve   func(ctx context.Context, r serverRequest) (result any, err error)
+	timeout time.Duration // of one request
+	retry   time.Duration // before a request that a busy server wants again; doubles
+	problem func(text string)
+	gap     func() // told when updates of resources may have been missed
+	missed  func() // told when any notification may have been missed
+	redact  func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
@@ -160,21 +166,31 @@ func (e *timeoutError) Is(target error) bool { return target == context.Deadline
 // ask runs one call of mcp-go's client, by the request's deadline, and returns
 // the raw result.
 func (c *connection) ask(ctx context.Context, what string, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, &timeoutError{what, c.timeout})
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	clock := c.clocks.start(c.timeout, func() { cancel(&timeoutError{what, c.timeout}) })
+	defer clock.stop()
 	return c.askWithin(ctx, ex, call)
 }
 
+// askWithin runs one call of mcp-go's client as long as ctx says. A server
+// that needs input first gets it, and is asked again.
 func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
-	err := call(context.WithValue(ctx, exchangeKey{}, ex))
-	switch {
-	case ex.err != nil:
-		ex.err.Message = c.redact(ex.err.Message)
-		return nil, ex.err
-	case err != nil:
-		return nil, c.failure(ctx, err)
+	for {
+		err := call(context.WithValue(ctx, exchangeKey{}, ex))
+		switch {
+		case ex.err != nil:
+			ex.err.Message = c.redact(ex.err.Message)
+			return nil, ex.err
+		case err != nil:
+			return nil, c.failure(ctx, err)
+		case ex.needs == nil:
+			return ex.result, nil
+		}
+		if err := c.giveInput(ctx, ex); err != nil {
+			return nil, err
+		}
 	}
-	return ex.result, nil
 }
 
 // guarded turns a panic over a server's input into an error: for calls on
@@ -227,7 +243,14 @@ func promptsList() listMethod {
 
 // page fetches one page of a list.
 func (c *connection) page(ctx context.Context, m listMethod, cursor json.RawMessage) (json.RawMessage, error) {
-	return c.ask(ctx, m.name, &exchange{cursor: cursor}, func(ctx context.Context) error { return m.call(ctx, c.client) })
+	return c.ask(ctx, m.name, &exchange{fields: cursorField(cursor)}, func(ctx context.Context) error { return m.call(ctx, c.client) })
+}
+
+func cursorField(cursor json.RawMessage) map[string]json.RawMessage {
+	if cursor == nil {
+		return nil
+	}
+	return map[string]json.RawMessage{"cursor": cursor}
 }
 
 func (c *connection) tools(ctx context.Context, server string) ([]Tool, error) {
@@ -260,13 +283,18 @@ func (c *connection) resources(ctx context.Context, server string) ([]Resource, 
 	return list, templates, ttl, err
 }
 
-func (c *connection) read(ctx context.Context, uri string) (json.RawMessage, error) {
-	return c.ask(ctx, "resources/read", &exchange{}, func(ctx context.Context) error {
+// read reads a resource. own: the answer is to input that a person or a model
+// gave, and nothing to keep.
+func (c *connection) read(ctx context.Context, uri string) (raw json.RawMessage, own bool, err error) {
+	defer c.calls.begin(ctx)()
+	ex := &exchange{}
+	raw, err = c.ask(ctx, "resources/read", ex, func(ctx context.Context) error {
 		var req mcpgo.ReadResourceRequest
 		req.Params.URI = uri
 		_, err := c.client.ReadResource(ctx, req)
 		return err
 	})
+	return raw, ex.rounds > 0, err
 }
 
 func (c *connection) subscribe(ctx context.Context, uri string) error {

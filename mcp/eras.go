@@ -134,7 +134,7 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 		return nil, &noStartError{err}
 	}
 	c := &connection{
-		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout,
+		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout, retry: s.timing.backoff / 4,
 		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1),
 	}
 	s.dialed = c
@@ -147,6 +147,14 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 			under.close()
 			return err
 		},
+	}
+	c.serve = func(ctx context.Context, r serverRequest) (any, error) {
+		r.conn = c
+		return s.serveRequest(ctx, r)
+	}
+	c.incoming.conn = c
+	if under.requests != nil {
+		under.requests(c.incoming.take)
 	}
 	if under.updates != nil {
 		under.updates(func(uri string) {
@@ -168,10 +176,7 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 }
 
 func (s *session) clientOptions(w way) []client.ClientOption {
-	roots := struct {
-		ListChanged bool `json:"listChanged,omitempty"`
-	}{}
-	options := []client.ClientOption{client.WithRootsHandler(rootsHandler{s.state}), client.WithClientCapabilities(mcpgo.ClientCapabilities{Roots: &roots})}
+	options := []client.ClientOption{client.WithClientCapabilities(clientCapabilities(s.cfg))}
 	if w.modern {
 		return append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
 	}

@@ -1,5 +1,7 @@
 package mcp
 
+import "encoding/json"
+
 // EventKind says what happened at a server.
 type EventKind string
 
@@ -36,7 +38,8 @@ type Event struct {
 
 // Request is a question of a server (or about one) that only a person can
 // answer. The front end takes it from [Manager.Requests] and calls Reply once;
-// one that nobody takes in 5 s is declined.
+// one that nobody takes in 5 s is dismissed. All that the server says in it is
+// foreign: the front end cleans it before showing.
 type Request struct {
 	Server  string
 	Servers []string // all that wait for an input request, by name; Server is the first
@@ -45,24 +48,48 @@ type Request struct {
 	Info ServerInfo
 	// Input is what an input request asks for.
 	Input Input
-	Reply func(RequestAnswer)
-	// Done is closed when the question has no more use (the server is gone,
-	// or was trusted by other means).
+	// Elicit is what an elicit request asks for.
+	Elicit Elicitation
+	// Sample is what a sample request would ask the model.
+	Sample SampleRequest
+	// Login is what a login request needs.
+	Login LoginRequest
+	// Origin is the run whose call the server serves, if that is certain.
+	Origin Origin
+	Reply  func(RequestAnswer)
+	// Done is closed when the question has no more use: the server is gone or
+	// took it back, the calls that it came of have ended, or it was settled by
+	// other means.
 	Done <-chan struct{}
 }
 
 // RequestKind says what a [Request] asks.
 type RequestKind string
 
-// The kinds of [Request]. Others (elicitation, sampling, login) come with
-// their features.
+// The kinds of [Request].
 const (
-	RequestTrust RequestKind = "trust" // may this project server start?
-	RequestInput RequestKind = "input" // the value of Input; more than one server may wait for it
+	RequestTrust  RequestKind = "trust"  // may this project server start?
+	RequestInput  RequestKind = "input"  // the value of Input; more than one server may wait for it
+	RequestElicit RequestKind = "elicit" // elicitation/create: Elicit
+	RequestSample RequestKind = "sample" // sampling/createMessage: Sample
+	RequestLogin  RequestKind = "login"  // the server wants a login: Login
 )
 
-// RequestAnswer answers a [Request].
+// SampleRequest is what a server wants to ask the model (sampling/createMessage).
+type SampleRequest struct {
+	Params    json.RawMessage // as they came
+	MaxTokens int64
+}
+
+// LoginRequest is a login that a person does in a browser.
+type LoginRequest struct {
+	URL string // to be opened
+}
+
+// RequestAnswer answers a [Request]. One that neither accepts nor declines
+// says that the person dismissed it, or that it could not be asked.
 type RequestAnswer struct {
-	Accept bool
-	Value  string // of an input request
+	Accept, Decline bool
+	Value           string          // of an input request
+	Content         json.RawMessage // of an elicit request, an object
 }

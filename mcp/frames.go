@@ -31,7 +31,10 @@ type frames struct {
 	// updated, where it is set, takes the URI of a resources/updated. Servers
 	// send them by the thousand, and by way of mcp-go one takes three times the memory.
 	updated func(uri string) (taken bool)
-	buf     []byte
+	// asked, where it is set, takes a request of the server's: mcp-go would
+	// decode its params, and lose the order of their members.
+	asked func(m json.RawMessage) (taken bool)
+	buf   []byte
 }
 
 func newFrames(r io.Reader, max int, problem func(string)) *frames {
@@ -61,6 +64,9 @@ func (f *frames) copyTo(w io.Writer) error {
 			f.problem(problem)
 		}
 		for _, m := range out {
+			if f.asked != nil && isRequest(m) && f.asked(m) {
+				continue
+			}
 			if _, werr := w.Write(append(m, '\n')); werr != nil {
 				return werr
 			}
@@ -72,6 +78,16 @@ func (f *frames) copyTo(w io.Writer) error {
 			return err
 		}
 	}
+}
+
+// isRequest reports whether m is a request. Most of a long answer is looked
+// through once only.
+func isRequest(m json.RawMessage) bool {
+	if !bytes.Contains(m, []byte(`"method"`)) {
+		return false
+	}
+	var f frame
+	return json.Unmarshal(m, &f) == nil && f.Method != nil && !missing(f.ID)
 }
 
 // updatedURI returns the URI of a resources/updated; empty: the line is

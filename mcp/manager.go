@@ -52,15 +52,14 @@ type Options struct {
 // context never block on a server.
 type Manager struct {
 	hub
-	trust    trustStore
-	inputs   *inputs
-	requests *requests
-	recent   recency
-	rounds   atomic.Uint64   // of completions: the newest wins
-	ctx      context.Context //nolint:containedctx // the manager's lifetime; ends by Close
-	cancel   context.CancelCauseFunc
-	wg       sync.WaitGroup // sessions and the event queue
-	ending   sync.Once
+	trust  trustStore
+	inputs *inputs
+	recent recency
+	rounds atomic.Uint64   // of completions: the newest wins
+	ctx    context.Context //nolint:containedctx // the manager's lifetime; ends by Close
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup // sessions and the event queue
+	ending sync.Once
 
 	admitting sync.Mutex // held by admit, before mu
 

@@ -126,6 +126,8 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 		if uri, ok := f["uri"].(string); ok && uri != "" {
 			s.updated(uri)
 		}
+	case string(mcpgo.MethodNotificationCancelled):
+		c.incoming.takeBack(f["requestId"])
 	case string(mcpgo.MethodNotificationMessage):
 		level, text := logLevel(f["level"]), logText(f)
 		s.logs.add(logMessage, level, text)

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +21,6 @@ const (
 	replyTimeout   = 30 * time.Second       // of sending an answer to the server
 	farewellGrace  = 500 * time.Millisecond // at the end, for what is still to be said
 	maxLate        = 2                      // requests without an answer in time
-	maxServerAsks  = 64                     // requests of a server under way
 	maxWireMessage = maxFrame               // bytes of one message over HTTP
 )
 
@@ -50,13 +50,12 @@ type peer struct {
 	// Set before the start: told when none come for now, and when they come
 	// again and some may have been missed.
 	unheard, missed func()
+	asked           func(m json.RawMessage) // set before the start: takes the server's requests
 	once            sync.Once
-	asks            chan struct{} // a slot for each request of the server
-	junk, flooded   atomic.Bool   // were told
+	junk            atomic.Bool // was told
 
 	mu       sync.Mutex
 	notify   func(mcpgo.JSONRPCNotification)
-	request  transport.RequestHandler
 	version  string
 	session  string
 	waiting  map[string]*waiter
@@ -70,7 +69,7 @@ type peer struct {
 func newPeer(r *address, log *slog.Logger, problem func(string)) *peer {
 	p := &peer{
 		address: r, log: log, problem: problem, unheard: func() {}, missed: func() {}, lost: make(chan struct{}), doubt: make(chan struct{}, 1),
-		heard: make(chan struct{}), asks: make(chan struct{}, maxServerAsks), waiting: map[string]*waiter{},
+		heard: make(chan struct{}), asked: func(json.RawMessage) {}, waiting: map[string]*waiter{},
 	}
 	p.ctx, p.cancel = context.WithCancelCause(context.Background())
 	p.last, p.silent = context.WithCancel(context.Background())
@@ -168,13 +167,6 @@ func (p *peer) SetNotificationHandler(f func(mcpgo.JSONRPCNotification)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.notify = f
-}
-
-// SetRequestHandler sets who answers the server's requests.
-func (p *peer) SetRequestHandler(f transport.RequestHandler) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.request = f
 }
 
 // SetProtocolVersion sets what was negotiated.

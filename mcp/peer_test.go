@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,8 +12,6 @@ import (
 	"time"
 
 	"agentls/mcp/mcptest"
-
-	"github.com/mark3labs/mcp-go/client/transport"
 )
 
 func TestRemoteAnswersOverTheLimitAreDropped(t *testing.T) {
@@ -135,65 +132,6 @@ func TestRemoteCallsBesideEachOther(t *testing.T) {
 			}
 		}
 	})
-}
-
-// A question may wait for a person: mcp-go ends it after 30 s.
-func TestQuestionsOfTheServerAreNotBounded(t *testing.T) {
-	t.Parallel()
-	p := newPeer(&address{}, slog.New(slog.DiscardHandler), func(string) {})
-	answered := make(chan string, 1)
-	p.post = func(_ context.Context, message []byte) error {
-		answered <- string(message)
-		return nil
-	}
-	p.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-		if at, ok := ctx.Deadline(); ok {
-			t.Errorf("it ends %v", at)
-		}
-		return transport.NewJSONRPCResultResponse(req.ID, json.RawMessage(`{"action":"accept"}`)), nil
-	})
-	p.take([]byte(`{"jsonrpc":"2.0","id":"q1","method":"elicitation/create","params":{}}`))
-	if got := <-answered; !strings.Contains(got, `"id":"q1"`) || !strings.Contains(got, "accept") {
-		t.Errorf("%s", got)
-	}
-	p.shut(nil)
-}
-
-// A server that asks without end does not fill the memory.
-func TestQuestionsOfTheServerAreCounted(t *testing.T) {
-	t.Parallel()
-	p := newPeer(&address{}, slog.New(slog.DiscardHandler), func(string) {})
-	p.post = func(context.Context, []byte) error { return nil }
-	begun := make(chan struct{}, 10*maxServerAsks)
-	p.SetRequestHandler(func(ctx context.Context, _ transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-		begun <- struct{}{}
-		<-ctx.Done()
-		return nil, ctx.Err()
-	})
-	for i := range 5 * maxServerAsks {
-		p.take(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i))
-	}
-	eventually(t, "as many as there may be", func() bool { return len(begun) == maxServerAsks })
-	within(t, 2*time.Second, "the end", func() { p.shut(nil) })
-	if n := len(begun); n != maxServerAsks {
-		t.Errorf("%d at once", n)
-	}
-}
-
-// The stream of HTTP+SSE may bring a question before it is known who answers.
-func TestQuestionBeforeTheStart(t *testing.T) {
-	t.Parallel()
-	p := newPeer(&address{}, slog.New(slog.DiscardHandler), func(string) {})
-	answered := make(chan string, 1)
-	p.post = func(_ context.Context, message []byte) error {
-		answered <- string(message)
-		return nil
-	}
-	p.take([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
-	if got := <-answered; !strings.Contains(got, `"error"`) {
-		t.Errorf("%s", got)
-	}
-	p.shut(nil)
 }
 
 // A server that talks nonsense without end does not fill the log.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -48,13 +49,14 @@ type process struct {
 	stderr *os.File
 	tail   tail
 
-	ended   chan struct{}                    // closed when its stdout ended: the connection is lost
-	exited  chan struct{}                    // closed when it was waited for
-	cleared chan struct{}                    // closed when its pipes are closed as well
-	said    chan struct{}                    // closed when its stderr ended
-	err     error                            // what Wait returned; set before exited closes
-	gaveUp  atomic.Bool                      // it did not read its input
-	updated atomic.Pointer[func(uri string)] // see frames; nil: not yet
+	ended   chan struct{}                         // closed when its stdout ended: the connection is lost
+	exited  chan struct{}                         // closed when it was waited for
+	cleared chan struct{}                         // closed when its pipes are closed as well
+	said    chan struct{}                         // closed when its stderr ended
+	err     error                                 // what Wait returned; set before exited closes
+	gaveUp  atomic.Bool                           // it did not read its input
+	updated atomic.Pointer[func(uri string)]      // see frames; nil: not yet
+	asked   atomic.Pointer[func(json.RawMessage)] // likewise
 	once    sync.Once
 	wg      sync.WaitGroup // the goroutines of its three pipes
 }
@@ -100,7 +102,7 @@ func startProcess(spec processSpec) (*process, error) {
 	closeAll(pipes[0], pipes[3], pipes[5])
 	p.reaper.Add(p.group)
 	f := newFrames(p.stdout, maxFrame, spec.problem)
-	f.updated = p.takeUpdated
+	f.updated, f.asked = p.takeUpdated, p.takeRequest
 	p.run(f)
 	return p, nil
 }
@@ -114,6 +116,23 @@ func (p *process) takeUpdated(uri string) bool {
 		(*take)(uri)
 	}
 	return take != nil
+}
+
+// onRequest lets take have the server's requests from now on. It must not block.
+func (p *process) onRequest(take func(json.RawMessage)) { p.asked.Store(&take) }
+
+func (p *process) takeRequest(m json.RawMessage) bool {
+	take := p.asked.Load()
+	if take != nil {
+		(*take)(m)
+	}
+	return take != nil
+}
+
+// reply queues the answer to a request of the server's.
+func (p *process) reply(_ context.Context, m []byte) error {
+	_, err := p.in.Write(append(m, '\n'))
+	return err
 }
 
 func (p *process) run(f *frames) {

@@ -188,6 +188,7 @@ func checkArguments(p Prompt, arguments map[string]string) error {
 }
 
 func (c *connection) getPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error) {
+	defer c.calls.begin(ctx)()
 	return c.ask(ctx, "prompts/get of "+name, &exchange{}, func(ctx context.Context) error {
 		var req mcpgo.GetPromptRequest
 		req.Params.Name = name

@@ -3,7 +3,6 @@ package mcp
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -45,10 +44,7 @@ func (p *peer) takeOne(m json.RawMessage) {
 			notify(n)
 		}
 	default:
-		var req transport.JSONRPCRequest
-		if err := json.Unmarshal(m, &req); err == nil {
-			p.asked(req)
-		}
+		p.asked(m)
 	}
 }
 
@@ -65,45 +61,9 @@ func (p *peer) event(e serverEvent) {
 	}
 }
 
-// asked answers a request of the server, beside whatever else goes on: a
-// person may have to be asked, so only the connection's end bounds it.
-func (p *peer) asked(req transport.JSONRPCRequest) {
-	p.mu.Lock()
-	handle := p.request
-	p.mu.Unlock()
-	if handle == nil { // the stream of HTTP+SSE is open before mcp-go's client says who answers
-		handle = func(context.Context, transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-			return nil, errors.New("the conversation has not begun")
-		}
-	}
-	select {
-	case p.asks <- struct{}{}:
-	default:
-		if !p.flooded.Swap(true) {
-			p.log.Warn("requests of an MCP server are dropped: too many at once", "method", clip(req.Method, 100))
-		}
-		return
-	}
-	started := p.spawn(func() {
-		defer func() { <-p.asks }()
-		resp, err := handle(p.ctx, req)
-		if err != nil {
-			resp = transport.NewJSONRPCErrorResponse(req.ID, codeInternal, err.Error(), nil)
-		}
-		if resp == nil {
-			return
-		}
-		data, err := json.Marshal(resp)
-		if err == nil {
-			ctx, cancel := context.WithTimeout(p.ctx, replyTimeout)
-			defer cancel()
-			err = p.post(ctx, data)
-		}
-		if err != nil && p.ctx.Err() == nil {
-			p.log.Warn("an answer to an MCP server could not be sent", "method", clip(req.Method, 100), "err", err)
-		}
-	})
-	if !started {
-		<-p.asks
-	}
+// reply posts the answer to a request of the server's.
+func (p *peer) reply(ctx context.Context, m []byte) error {
+	ctx, cancel := context.WithTimeout(ctx, replyTimeout)
+	defer cancel()
+	return p.post(ctx, m)
 }

@@ -162,12 +162,12 @@ func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
 	}
 	fetch := s.cache.bodies.begin(uri)
 	subscribed := s.subscribe(ctx, c, uri)
-	raw, err := c.read(ctx, uri)
+	raw, own, err := c.read(ctx, uri)
 	contents, until, keep := parseContents(uri, raw), time.Time{}, subscribed
 	if ttl := parseTTL(raw); !subscribed && ttl > 0 {
 		until, keep = time.Now().Add(ttl), true
 	}
-	if s.cache.bodies.end(fetch, contents, keep && !c.live && err == nil, until) && err == nil {
+	if s.cache.bodies.end(fetch, contents, keep && !own && !c.live && err == nil, until) && err == nil {
 		s.cache.read(uri)
 	}
 	switch {

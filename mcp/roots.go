@@ -6,20 +6,16 @@ import (
 	"path/filepath"
 	"strings"
 
-	"agentls/mcp/workspace"
-
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
 
-// rootsHandler answers roots/list with the workspace folders.
-type rootsHandler struct{ state *workspace.State }
-
-func (h rootsHandler) ListRoots(context.Context, mcpgo.ListRootsRequest) (*mcpgo.ListRootsResult, error) {
+// serveRoots answers roots/list with the workspace folders.
+func serveRoots(_ context.Context, s *session, _ serverRequest) (any, error) {
 	result := &mcpgo.ListRootsResult{Roots: []mcpgo.Root{}}
-	if h.state == nil {
+	if s.state == nil {
 		return result, nil
 	}
-	for _, f := range h.state.Folders() {
+	for _, f := range s.state.Folders() {
 		result.Roots = append(result.Roots, mcpgo.Root{URI: fileURI(f.Path), Name: f.Name})
 	}
 	return result, nil

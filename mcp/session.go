@@ -22,6 +22,7 @@ type hub struct {
 	log           *slog.Logger
 	events        *events
 	changes       changes
+	requests      *requests
 	eras          *eras
 	http          *remoteTransport
 	timing        timing
@@ -35,6 +36,7 @@ type timing struct {
 	debounce, debounceMax time.Duration // of list_changed
 	use                   time.Duration // how long a call waits for a server that is being started
 	question              time.Duration // how long a Request waits to be taken
+	person                time.Duration // how long a server's request waits for a person
 	acknowledge           time.Duration // of subscriptions/listen, or the stream that takes its place
 	unheard               time.Duration // how old the tools may be at a use, if nothing is notified
 	ping, pong            time.Duration // between looks whether a remote server is there, and for its answer
@@ -43,7 +45,7 @@ type timing struct {
 func defaultTiming() timing {
 	return timing{
 		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
-		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, acknowledge: 5 * time.Second,
+		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, person: 15 * time.Minute, acknowledge: 5 * time.Second,
 		unheard: 10 * time.Second, ping: 30 * time.Second, pong: 15 * time.Second,
 	}
 }
@@ -65,12 +67,13 @@ type session struct {
 	launched bool                    // was allowed to run
 	question context.CancelCauseFunc // ends the question whether it may; nil: none
 
-	begin sync.Once
-	stop  context.CancelCauseFunc // ends run; set by start
-	done  chan struct{}           // closed when run has returned
-	wake  chan struct{}           // capacity 1: start now, if it is not running
-	again chan struct{}           // capacity 1: end the connection and start anew
-	fetch chan struct{}           // capacity 1: held while the resources are fetched
+	begin  sync.Once
+	stop   context.CancelCauseFunc // ends run; set by start
+	done   chan struct{}           // closed when run has returned
+	wake   chan struct{}           // capacity 1: start now, if it is not running
+	again  chan struct{}           // capacity 1: end the connection and start anew
+	fetch  chan struct{}           // capacity 1: held while the resources are fetched
+	asking chan struct{}           // a slot for each request of the server that waits for a person
 
 	dialed  *connection // the last one; of run's goroutine
 	address *address    // where a remote server is; likewise
@@ -107,7 +110,7 @@ func newSession(h *hub, cfg ServerConfig) *session {
 		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	s.carry = s.carryConfigured
-	s.fetch = make(chan struct{}, 1)
+	s.fetch, s.asking = make(chan struct{}, 1), make(chan struct{}, maxAsking)
 	return s
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 
@@ -35,9 +36,11 @@ type link struct {
 // exchange travels in the context of one call through mcp-go's client and
 // brings back what the server answered.
 type exchange struct {
-	life   context.Context //nolint:containedctx // not nil: it alone ends the request
-	cursor json.RawMessage // set on a list's request, byte for byte; nil: none
+	life   context.Context            //nolint:containedctx // not nil: it alone ends the request
+	fields map[string]json.RawMessage // set in the request's params, byte for byte
 	result json.RawMessage
+	needs  *inputRequired // what the server needs before it gives a result; nil: nothing
+	rounds int            // how often it was given what it needs
 	err    *rpcError
 }
 
@@ -58,23 +61,6 @@ func (l *link) SetNotificationHandler(func(mcpgo.JSONRPCNotification)) {}
 
 // Close ends the transport.
 func (l *link) Close() error { return l.close() }
-
-// SetRequestHandler answers what we support by the client's handler, and any
-// other request with "method not found", where mcp-go says "internal error".
-func (l *link) SetRequestHandler(h transport.RequestHandler) {
-	b, ok := l.Interface.(transport.BidirectionalInterface)
-	if !ok {
-		return
-	}
-	b.SetRequestHandler(func(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-		defer l.recovered("request")
-		switch req.Method {
-		case string(mcpgo.MethodPing), string(mcpgo.MethodListRoots):
-			return h(ctx, req)
-		}
-		return transport.NewJSONRPCErrorResponse(req.ID, codeMethodNotFound, "method not found: "+clip(req.Method, 100), nil), nil
-	})
-}
 
 func (l *link) recovered(where string) {
 	if r := recover(); r != nil {
@@ -104,8 +90,8 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	if ex.life != nil {
 		ctx = ex.life
 	}
-	if ex.cursor != nil {
-		req.Params = withCursor(req.Params, ex.cursor)
+	if ex.fields != nil {
+		req.Params = withFields(req.Params, ex.fields)
 	}
 	resp, err := l.send(ctx, req)
 	switch {
@@ -114,8 +100,9 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	case resp.Error != nil:
 		ex.err = &rpcError{Code: resp.Error.Code, Message: resp.Error.Message}
 		return resp, nil
-	case needsInput(resp.Result):
-		return resp, nil // the client answers it and asks again
+	}
+	if ex.needs, ex.err = parseResultType(req.Method, resp.Result, l.modern); ex.err != nil {
+		return transport.NewJSONRPCErrorResponse(resp.ID, ex.err.Code, ex.err.Message, nil), nil
 	}
 	ex.result = resp.Result
 	forClient := emptyResult(req.Method)
@@ -156,9 +143,9 @@ func (l *link) send(ctx context.Context, req transport.JSONRPCRequest) (*transpo
 	return l.Interface.SendRequest(ctx, req)
 }
 
-// withCursor sets a list's cursor beside whatever the client put in params:
-// mcp-go leaves out an empty one.
-func withCursor(params any, cursor json.RawMessage) any {
+// withFields sets fields beside whatever the client put in params: mcp-go
+// leaves out an empty cursor, and knows the kinds of input that it knows.
+func withFields(params any, set map[string]json.RawMessage) any {
 	fields := map[string]json.RawMessage{}
 	if raw, err := json.Marshal(params); err == nil {
 		_ = json.Unmarshal(raw, &fields)
@@ -166,15 +153,8 @@ func withCursor(params any, cursor json.RawMessage) any {
 	if fields == nil {
 		fields = map[string]json.RawMessage{}
 	}
-	fields["cursor"] = cursor
+	maps.Copy(fields, set)
 	return fields
-}
-
-func needsInput(raw json.RawMessage) bool {
-	var r struct {
-		ResultType maybe[string] `json:"resultType"`
-	}
-	return json.Unmarshal(raw, &r) == nil && r.ResultType.v == string(mcpgo.ResultTypeInputRequired)
 }
 
 // emptyResult is what mcp-go's decoders take for an answer to method.

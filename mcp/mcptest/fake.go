@@ -25,7 +25,9 @@ type fake struct {
 	questions int
 	listeners map[*listener]bool
 	extra     []Tool
-	late      int // resources added
+	back      json.RawMessage // the id of what ask_cancel sent last
+	needed    int             // rounds of need
+	late      int             // resources added
 	changes   map[string]int
 	mutated   bool
 	sent      chan struct{} // closed when the early notifications were sent
@@ -198,23 +200,28 @@ func encodeParams(params object) json.RawMessage {
 }
 
 // ask sends a request to the client and returns its whole answer.
-func (f *fake) ask(ctx context.Context, method string, params object) (string, error) {
-	c := make(chan json.RawMessage, 1)
-	f.mu.Lock()
-	f.questions++
-	id := fmt.Sprintf(`"ask-%d"`, f.questions)
-	f.asked[id] = c
-	f.mu.Unlock()
-	if params == nil {
-		params = object{}
-	}
-	f.say(ctx, message{ID: json.RawMessage(id), Method: method, Params: encodeParams(params)})
+func (f *fake) ask(ctx context.Context, method string, params json.RawMessage) (string, error) {
+	_, c := f.send(ctx, method, params)
 	select {
 	case answer := <-c:
 		return strings.TrimSpace(string(answer)), nil
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+}
+
+func (f *fake) send(ctx context.Context, method string, params json.RawMessage) (id json.RawMessage, answer <-chan json.RawMessage) {
+	c := make(chan json.RawMessage, 1)
+	f.mu.Lock()
+	f.questions++
+	id = fmt.Appendf(nil, `"ask-%d"`, f.questions)
+	f.asked[string(id)] = c
+	f.mu.Unlock()
+	if params == nil {
+		params = json.RawMessage(`{}`)
+	}
+	f.say(ctx, message{ID: id, Method: method, Params: params})
+	return id, c
 }
 
 func toolName(params json.RawMessage) string {

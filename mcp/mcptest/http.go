@@ -240,7 +240,7 @@ func (s *HTTPServer) Request(tb testing.TB, method string, params map[string]any
 	}
 	ctx, cancel := context.WithTimeout(s.alive(), 10*time.Second)
 	defer cancel()
-	answer, err := s.fake.ask(ctx, method, params)
+	answer, err := s.fake.ask(ctx, method, encodeParams(params))
 	if err != nil {
 		tb.Fatalf("no answer to %s: %v; all requests:\n%s", method, err, s.Transcript())
 	}

@@ -37,7 +37,9 @@ var toolList = []struct {
 	{"log", "Send one log message", object{"level": "string", "text": "string"}},
 	{"notify", "Send a notification without params", object{"method": "string"}},
 	{"progress", "Report so many steps, so far apart", object{"steps": "integer", "every": "number"}},
-	{"ask", "Send the client a request and answer with its answer", object{"method": "string"}},
+	{"ask", "Send the client a request and answer with its answer", object{"method": "string", "params": "object"}},
+	{"ask_cancel", "Send the client a request, take it back when it is said to, and answer with its answer or nothing", object{"method": "string", "params": "object"}},
+	{"need", "Answer so many times with input_required, then with the params that came", object{"inputs": "object", "state": "string", "n": "integer"}},
 	{"env", "Answer with the environment", nil},
 	{"parts", "Answer with a part of each kind", nil},
 	{"odd", "Answer with parts of unknown kinds", nil},
@@ -84,6 +86,8 @@ type arguments struct {
 	Text, URI, Level, Method string
 	Seconds, Every           float64
 	Bytes, N, Steps, Rate    int
+	Params, Inputs           json.RawMessage
+	State                    *string
 }
 
 func text(s string) object { return object{"content": []object{{"type": "text", "text": s}}} }
@@ -127,8 +131,12 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 		<-over(ctx).Done()
 		return nil, ctx.Err()
 	case "ask":
-		answer, err := f.ask(ctx, a.Method, nil)
+		answer, err := f.ask(ctx, a.Method, a.Params)
 		return text(answer), err
+	case "ask_cancel":
+		return f.askAndCancel(ctx, a)
+	case "need":
+		return f.need(a, params)
 	case "env":
 		env := os.Environ()
 		sort.Strings(env)

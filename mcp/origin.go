@@ -1,0 +1,72 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+)
+
+// Origin is the run that a call belongs to.
+type Origin struct{ RunID, Session string }
+
+type originKey struct{}
+
+// WithOrigin returns a ctx whose calls belong to a run: what a server asks
+// while it serves them is asked in the run's name.
+func WithOrigin(ctx context.Context, o Origin) context.Context {
+	return context.WithValue(ctx, originKey{}, o)
+}
+
+func originOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
+// errCallsEnded is the cause of the end of a server's request: nobody waits
+// any more for what it came of.
+var errCallsEnded = errors.New("the call that it came of has ended")
+
+// calls are those of a connection that are under way. A request of the server
+// up to 2025-11-25 does not say which of them it came of.
+type calls struct {
+	mu   sync.Mutex
+	open map[*callUnderWay]bool
+}
+
+type callUnderWay struct {
+	origin Origin
+	done   chan struct{}
+}
+
+// begin registers a call.
+func (c *calls) begin(ctx context.Context) (end func()) {
+	call := &callUnderWay{originOf(ctx), make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.open == nil {
+		c.open = map[*callUnderWay]bool{}
+	}
+	c.open[call] = true
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.open, call)
+		close(call.done)
+	}
+}
+
+// now returns the calls under way, and the run that all of them belong to;
+// zero: there is none, or more than one.
+func (c *calls) now() (open []*callUnderWay, origin Origin) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for call := range c.open {
+		if len(open) == 0 {
+			origin = call.origin
+		} else if origin != call.origin {
+			origin = Origin{}
+		}
+		open = append(open, call)
+	}
+	return open, origin
+}

@@ -1,0 +1,102 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	mcpgo "github.com/mark3labs/mcp-go/mcp"
+)
+
+// maxAsking bounds the questions of one server that wait for a person.
+const maxAsking = 8
+
+// serverRequest is what a server asks of us: by a request of its own up to
+// 2025-11-25, in an input_required since (MRTR).
+type serverRequest struct {
+	method string
+	params json.RawMessage // as they came; may be missing
+	conn   *connection
+	origin Origin // the run that it comes of, if that is certain
+}
+
+// errTakenBack is the cause of the end of a request that the server cancelled.
+var errTakenBack = errors.New("the server took its request back")
+
+// serverRequestHandler returns what answers a method, in both eras; nil: we
+// have not got it. result is the raw or marshalled result. An *rpcError goes to
+// the server as it is. ctx ends with a cause when the request has no more use:
+// errTakenBack, errCallsEnded, or the end of the connection.
+func serverRequestHandler(method string) func(ctx context.Context, s *session, r serverRequest) (result any, err error) {
+	switch method {
+	case string(mcpgo.MethodPing):
+		return func(context.Context, *session, serverRequest) (any, error) { return struct{}{}, nil }
+	case string(mcpgo.MethodListRoots):
+		return serveRoots
+	case string(mcpgo.MethodElicitationCreate):
+		return serveElicitation
+	}
+	return nil
+}
+
+// serveRequest answers one request of the server.
+func (s *session) serveRequest(ctx context.Context, r serverRequest) (result any, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.panicked("request", p)
+			err = &rpcError{Code: codeInternal, Message: "internal error"}
+		}
+	}()
+	handle := serverRequestHandler(r.method)
+	if handle == nil {
+		return nil, &rpcError{Code: codeMethodNotFound, Message: "method not found: " + clip(r.method, 100)}
+	}
+	return handle(ctx, s, r)
+}
+
+// parseParams decodes the params of a request; a missing object is an empty
+// one. The error is -32602.
+func (r serverRequest) parseParams(into any) error {
+	params := r.params
+	if missing(params) {
+		params = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(params, into); err != nil {
+		return r.badParams("%v", err)
+	}
+	return nil
+}
+
+// badParams is the answer to a request whose params cannot be used.
+func (r serverRequest) badParams(format string, a ...any) error {
+	return &rpcError{Code: codeInvalidParams, Message: r.method + ": " + clip(fmt.Sprintf(format, a...), 500)}
+}
+
+// askPerson puts a question of the server's to a person and waits for the
+// answer. The clocks of the calls stand still meanwhile. A question that is out
+// of use or too old is dismissed; of more than maxAsking at once the rest is
+// refused.
+func (s *session) askPerson(ctx context.Context, r serverRequest, q Request) (RequestAnswer, error) {
+	select {
+	case s.asking <- struct{}{}:
+		defer func() { <-s.asking }()
+	default:
+		return RequestAnswer{}, &rpcError{Code: codeInternal, Message: fmt.Sprintf("%d questions of this server wait for a person already; ask again when they are answered", maxAsking)}
+	}
+	defer r.conn.waitsForPerson()()
+	ctx, cancel := context.WithTimeout(ctx, s.timing.person)
+	defer cancel()
+	q.Server, q.Origin = s.cfg.Name, r.origin
+	answer := make(chan RequestAnswer, 1)
+	asked := time.Now()
+	s.requests.ask(ctx, q, func(a RequestAnswer) { answer <- a })
+	select {
+	case a := <-answer:
+		return a, nil
+	case <-ctx.Done():
+		s.log.Debug("a question of an MCP server has no more use", "server", s.cfg.Name, "method", r.method, "after", time.Since(asked), "cause", context.Cause(ctx))
+		return RequestAnswer{}, nil
+	}
+}
