@@ -51,9 +51,9 @@ test: setup ## install what the tests need, and run them all with the race detec
 test-editors: build setup-editors ## drive the real editors
 	bash editors/nvim/test/run.sh
 
-conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm; node 22 comes with it on Linux)
+conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm)
 	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
-	bin/agentls-conformance -suite $(SUITE)
+	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH bin/agentls-conformance -suite $(SUITE)
 
 lint: ## vet and lint
 	go vet ./...

@@ -62,15 +62,11 @@ func steps() map[string]func(context.Context, *host, given) error {
 		"auth/": func(ctx context.Context, h *host, _ given) error {
 			return h.call(ctx, "test-tool", `{}`)
 		},
-		"sep-2322-client-request-state":      callAll(`{}`),
-		"http-invalid-tool-headers":          callAll(`{"region":"us-west1"}`),
-		"http-standard-headers":              oneOfEach,
-		"http-custom-headers":                callGiven,
-		"json-schema-2020-12-preservation":   echoSchema,
-		"sep-2640-client-no-prefetch":        nothing,
-		"sep-2640-client-verify-digest":      nothing,
-		"sep-2640-client-verify-size":        nothing,
-		"sep-2640-client-verify-frontmatter": nothing,
+		"sep-2322-client-request-state":    callAll(`{}`),
+		"http-invalid-tool-headers":        callAll(`{"region":"us-west1"}`),
+		"http-standard-headers":            oneOfEach,
+		"http-custom-headers":              callGiven,
+		"json-schema-2020-12-preservation": echoSchema,
 	}
 }
 
