@@ -127,7 +127,9 @@ func (c *connection) failure(ctx context.Context, err error) error {
 	if errors.Is(err, transport.ErrTransportClosed) {
 		return c.lossError()
 	}
-	if e, ok := errors.AsType[*transport.Error](err); ok && c.peer != nil {
+	if e, ok := errors.AsType[*versionError](err); ok {
+		err = e // whatever else was tried
+	} else if e, ok := errors.AsType[*transport.Error](err); ok && c.peer != nil {
 		err = e.Err
 	}
 	return &toldError{c.redact(err.Error()), err}

@@ -88,7 +88,7 @@ func (s *session) connect(ctx context.Context) (*connection, error) {
 	remembered := s.eras.get(s.cfg)
 	if remembered != legacy {
 		c, err := s.dial(ctx, remembered)
-		if settled(ctx, err) {
+		if settled(ctx, err) || remembered.modern && saysVersions(err) {
 			return c, err
 		}
 		s.eras.set(s.cfg, legacy)
@@ -108,11 +108,19 @@ func (s *session) connect(ctx context.Context) (*connection, error) {
 				s.eras.set(s.cfg, other)
 			}
 			return c, nil
-		case ctx.Err() != nil:
-			return nil, otherErr
+		case ctx.Err() != nil || saysVersions(err) || saysVersions(otherErr):
+			return nil, otherErr // it said that the first was not the way
 		}
 	}
 	return nil, err // what it said first says most
+}
+
+// saysVersions reports whether the server said which versions it speaks, none
+// of them ours. One that says so to server/discover is of the new era, and not
+// to be asked with initialize (2026-07-28, versioning).
+func saysVersions(err error) bool {
+	_, ok := errors.AsType[*versionError](err)
+	return ok
 }
 
 // otherWays returns what to try when initialize gave err.

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"maps"
-	"slices"
 	"sync"
 
 	"github.com/mark3labs/mcp-go/client/transport"
@@ -167,74 +165,6 @@ func emptyResult(method string) json.RawMessage {
 	default:
 		return json.RawMessage(`{}`)
 	}
-}
-
-// initialize keeps the raw result and gives the client only what it decides
-// on, so that odd capabilities do not end the connection.
-func (l *link) initialize(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	resp, err := l.send(ctx, req)
-	if err != nil || resp.Error != nil {
-		return resp, err
-	}
-	var r struct {
-		Version maybe[string] `json:"protocolVersion"`
-	}
-	_ = json.Unmarshal(resp.Result, &r)
-	if r.Version.v == "" {
-		return transport.NewJSONRPCErrorResponse(resp.ID, codeInternal, "the answer to initialize names no protocolVersion", nil), nil
-	}
-	l.keepHello(resp.Result)
-	stub, err := json.Marshal(map[string]any{"protocolVersion": r.Version.v, "capabilities": struct{}{}, "serverInfo": map[string]string{"name": "", "version": ""}})
-	if err != nil {
-		return nil, err
-	}
-	return transport.NewJSONRPCResultResponse(resp.ID, stub), nil
-}
-
-// discover asks once more when the server refuses a version that it lists,
-// and takes no result without versions for one (some answer {} to anything).
-func (l *link) discover(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
-	resp, err := l.send(ctx, req)
-	if err == nil && resp.Error != nil && refusesListed(resp.Error) {
-		resp, err = l.send(ctx, req)
-	}
-	switch {
-	case err != nil:
-		l.keepProbe(err)
-		return nil, err
-	case resp.Error != nil:
-		l.keepProbe(&rpcError{Code: resp.Error.Code, Message: resp.Error.Message})
-		return resp, nil
-	}
-	var r struct {
-		Versions maybe[[]string] `json:"supportedVersions"`
-	}
-	_ = json.Unmarshal(resp.Result, &r)
-	if !slices.ContainsFunc(r.Versions.v, mcpgo.IsModernProtocol) {
-		err := fmt.Errorf("server/discover names no version from %s on", mcpgo.LATEST_PROTOCOL_VERSION)
-		l.keepProbe(err)
-		return transport.NewJSONRPCErrorResponse(resp.ID, codeInternal, err.Error(), nil), nil
-	}
-	l.keepHello(resp.Result)
-	stub, err := json.Marshal(map[string]any{"supportedVersions": r.Versions.v, "capabilities": struct{}{}})
-	if err != nil {
-		return nil, err
-	}
-	return transport.NewJSONRPCResultResponse(resp.ID, stub), nil
-}
-
-func refusesListed(e *mcpgo.JSONRPCErrorDetails) bool {
-	if e.Code != mcpgo.UNSUPPORTED_PROTOCOL_VERSION {
-		return false
-	}
-	raw, err := json.Marshal(e.Data)
-	if err != nil {
-		return false
-	}
-	var data struct {
-		Supported maybe[[]string] `json:"supported"`
-	}
-	return json.Unmarshal(raw, &data) == nil && slices.Contains(data.Supported.v, mcpgo.LATEST_PROTOCOL_VERSION)
 }
 
 func (l *link) keepHello(raw json.RawMessage) {

@@ -38,6 +38,7 @@ type Options struct {
 	Early     bool          // list_changed directly after initialize is answered
 	EarlyOnly bool          // and answers tools/list only after those were sent
 	Modern    bool          // speaks 2026-07-28 only: no initialize
+	Versions  []string      // of the protocol that it speaks in its era, if not all: others are refused with this list
 	NoAck     bool          // and does not acknowledge subscriptions/listen
 	Child     bool          // starts a grandchild that lives on and holds stdout
 	TTL       time.Duration // ttlMs of resources/read and resources/list

@@ -36,6 +36,9 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 		if !f.Modern {
 			break
 		}
+		if len(f.Versions) > 0 {
+			return nil, &rpcError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: object{"supported": f.Versions, "requested": modernVersion}}
+		}
 		return object{"resultType": "complete", "supportedVersions": []string{modernVersion}, "capabilities": f.capabilities(), "ttlMs": 0, "cacheScope": "public"}, nil
 	case "subscriptions/listen":
 		if f.Modern {
@@ -77,6 +80,9 @@ func (f *fake) initialize(ctx context.Context, params json.RawMessage) (any, err
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	_ = json.Unmarshal(params, &p)
+	if len(f.Versions) > 0 && !slices.Contains(f.Versions, p.ProtocolVersion) {
+		return nil, &rpcError{Code: -32602, Message: "Unsupported protocol version", Data: object{"supported": f.Versions, "requested": p.ProtocolVersion}}
+	}
 	return object{"protocolVersion": p.ProtocolVersion, "capabilities": f.capabilities(), "serverInfo": object{"name": "fake", "version": "1"}}, nil
 }
 
