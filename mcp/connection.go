@@ -34,11 +34,13 @@ type connection struct {
 	clocks      clocks
 	// serve answers a request of the server's.
 	serve   func(ctx context.Context, r serverRequest) (result any, err error)
-	timeout time.Duration // of one request
+	timeout time.Duration // of one request, without a sign of life
+	longest time.Duration // of one request, whatever it reports
 	retry   time.Duration // before a request that a busy server wants again; doubles
 	problem func(text string)
-	gap     func() // told when updates of resources may have been missed
-	missed  func() // told when any notification may have been missed
+	note    func(level, text string) // puts a line into the server's log
+	gap     func()                   // told when updates of resources may have been missed
+	missed  func()                   // told when any notification may have been missed
 	redact  func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
@@ -105,6 +107,9 @@ func (c *connection) hello(ctx context.Context, name, version string) error {
 		return err
 	}
 	c.caps = parseCapabilities(hello)
+	if c.modern && c.caps.logging {
+		c.setLevel(ctx)
+	}
 	return nil
 }
 
@@ -172,12 +177,14 @@ func (c *connection) ask(ctx context.Context, what string, ex *exchange, call fu
 	defer cancel(nil)
 	clock := c.clocks.start(c.timeout, func() { cancel(&timeoutError{what, c.timeout}) })
 	defer clock.stop()
-	return c.askWithin(ctx, ex, call)
+	return c.askWithin(ctx, what, ex, call)
 }
 
 // askWithin runs one call of mcp-go's client as long as ctx says. A server
-// that needs input first gets it, and is asked again.
-func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
+// that needs input first gets it, and is asked again. With what, it notes in
+// the server's log that the request was given up, and why (basic/utilities/
+// cancellation: both parties should log reasons).
+func (c *connection) askWithin(ctx context.Context, what string, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
 	for {
 		err := call(context.WithValue(ctx, exchangeKey{}, ex))
 		switch {
@@ -185,6 +192,9 @@ func (c *connection) askWithin(ctx context.Context, ex *exchange, call func(cont
 			ex.err.Message = c.redact(ex.err.Message)
 			return nil, ex.err
 		case err != nil:
+			if what != "" && ctx.Err() != nil && c.ctx.Err() == nil {
+				c.note("info", "gave up "+what+": "+context.Cause(ctx).Error())
+			}
 			return nil, c.failure(ctx, err)
 		case ex.needs == nil:
 			return ex.result, nil
@@ -290,12 +300,12 @@ func (c *connection) resources(ctx context.Context, server string) ([]Resource, 
 func (c *connection) read(ctx context.Context, uri string) (raw json.RawMessage, own bool, err error) {
 	defer c.calls.begin(ctx)()
 	ex := &exchange{}
-	raw, err = c.ask(ctx, "resources/read", ex, func(ctx context.Context) error {
+	raw, err = c.attend(ctx, ex, attended{"resources/read", nil, func(ctx context.Context, meta *mcpgo.Meta) error {
 		var req mcpgo.ReadResourceRequest
-		req.Params.URI = uri
+		req.Params.URI, req.Params.Meta = uri, meta
 		_, err := c.client.ReadResource(ctx, req)
 		return err
-	})
+	}})
 	return raw, ex.rounds > 0, err
 }
 
@@ -317,7 +327,9 @@ func (c *connection) unsubscribe(ctx context.Context, uri string) error {
 	return err
 }
 
-// setLevel asks for log messages; what the server answers decides nothing.
+// setLevel asks for log messages: up to 2025-11-25 by logging/setLevel, whose
+// answer decides nothing; since 2026-07-28 mcp-go puts the level into the _meta
+// of each request, and nothing is sent here. A server may not log before.
 func (c *connection) setLevel(ctx context.Context) {
 	_, _ = c.ask(ctx, "logging/setLevel", &exchange{}, func(ctx context.Context) error {
 		var req mcpgo.SetLevelRequest

@@ -142,8 +142,9 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 		return nil, &noStartError{err}
 	}
 	c := &connection{
-		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout, retry: s.timing.backoff / 4,
-		problem: s.problem, gap: s.cache.bodies.gap, redact: s.secrets.Redact, listen: make(chan struct{}, 1),
+		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout, longest: s.timing.longest,
+		retry: s.timing.backoff / 4, problem: s.problem, note: func(level, text string) { s.logs.add(logOwn, level, text) }, gap: s.cache.bodies.gap,
+		redact: s.secrets.Redact, listen: make(chan struct{}, 1),
 	}
 	s.dialed = c
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end

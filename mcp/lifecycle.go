@@ -193,7 +193,7 @@ func (s *session) ready(c *connection, tools []Tool) {
 func (s *session) serve(ctx context.Context, c *connection) (asked bool) {
 	stop := context.AfterFunc(ctx, func() { c.cancel(context.Cause(ctx)) }) // a refresh under way ends
 	defer stop()
-	if c.caps.logging {
+	if c.caps.logging && !c.modern {
 		c.spawn(func() { c.setLevel(c.ctx) })
 	}
 	s.refresh(c, listResources)

@@ -116,7 +116,7 @@ func (c *connection) startListening() *listening {
 	go func() { // ends with ctx; stop waits for it
 		// mcp-go ends the one before when it begins one: here ctx alone does.
 		ex := &exchange{life: ctx}
-		_, err := c.askWithin(ctx, ex, guarded(func(ctx context.Context) error { return c.client.Listen(ctx, filter) }))
+		_, err := c.askWithin(ctx, "", ex, guarded(func(ctx context.Context) error { return c.client.Listen(ctx, filter) }))
 		l.ended <- err
 	}()
 	return l

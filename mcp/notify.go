@@ -3,9 +3,13 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
@@ -176,17 +180,57 @@ func logLevel(v any) string {
 
 // logText renders a log notification's data, which may be any JSON value.
 func logText(fields map[string]any) string {
-	text, ok := fields["data"].(string)
-	if !ok {
-		var b bytes.Buffer
-		enc := json.NewEncoder(&b)
-		enc.SetEscapeHTML(false)
-		if fields["data"] != nil && enc.Encode(fields["data"]) == nil {
-			text = string(bytes.TrimSpace(b.Bytes()))
-		}
-	}
+	text := dataText(fields["data"])
 	if logger, _ := fields["logger"].(string); logger != "" {
 		text = clip(logger, 100) + ": " + text
 	}
 	return clip(text, maxLogText)
+}
+
+// dataText gives data in one piece. The words of an object lead the rest of it:
+// its message, and a text that stands in it as characters by index, which is
+// what JavaScript makes of {message, ...text} (wonderwhy-er/DesktopCommanderMCP
+// sends them so).
+func dataText(data any) string {
+	var words []string
+	switch v := data.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case map[string]any:
+		rest := maps.Clone(v)
+		if message, ok := v["message"].(string); ok {
+			words = append(words, message)
+			delete(rest, "message")
+		}
+		if text := spread(rest); text != "" {
+			words = append(words, text)
+		}
+		if len(rest) == 0 && len(words) > 0 {
+			return strings.Join(words, " ")
+		}
+		data = rest
+	}
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(data) == nil {
+		words = append(words, string(bytes.TrimSpace(b.Bytes())))
+	}
+	return strings.Join(words, " ")
+}
+
+// spread takes characters by index out of an object and puts them together.
+func spread(data map[string]any) string {
+	var b strings.Builder
+	for i := 0; ; i++ {
+		key := strconv.Itoa(i)
+		c, ok := data[key].(string)
+		if !ok || utf8.RuneCountInString(c) != 1 {
+			return b.String()
+		}
+		b.WriteString(c)
+		delete(data, key)
+	}
 }

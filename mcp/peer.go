@@ -21,6 +21,7 @@ const (
 	replyTimeout   = 30 * time.Second       // of sending an answer to the server
 	farewellGrace  = 500 * time.Millisecond // at the end, for what is still to be said
 	maxLate        = 2                      // requests without an answer in time
+	maxReason      = 200                    // bytes of why a request was cancelled
 	maxWireMessage = maxFrame               // bytes of one message over HTTP
 )
 

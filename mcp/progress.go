@@ -6,27 +6,34 @@ import (
 	"sync"
 )
 
-// progressRoutes leads notifications/progress to the call that asked for it,
-// by its token; what comes after the call's end is dropped.
+// progressRoutes leads notifications/progress to the request that asked for
+// it, by its token; what comes after the request's end is dropped.
 type progressRoutes struct {
 	mu   sync.Mutex
 	last int
-	open map[string]chan Progress
+	open map[string]*progressRoute
 }
 
-// add opens a route. The channel holds the newest values; older ones give way
-// when the call's owner is behind.
+// progressRoute is one that is open.
+type progressRoute struct {
+	values chan Progress
+	newest Progress
+	begun  bool
+}
+
+// add opens a route. The token is unique on its connection. The channel holds
+// the newest values; older ones give way when the request's owner is behind.
 func (r *progressRoutes) add() (token string, values <-chan Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.open == nil {
-		r.open = map[string]chan Progress{}
+		r.open = map[string]*progressRoute{}
 	}
 	r.last++
 	token = "p" + strconv.Itoa(r.last)
-	c := make(chan Progress, 16)
-	r.open[token] = c
-	return token, c
+	route := &progressRoute{values: make(chan Progress, 16)}
+	r.open[token] = route
+	return token, route.values
 }
 
 func (r *progressRoutes) remove(token string) {
@@ -35,25 +42,35 @@ func (r *progressRoutes) remove(token string) {
 	delete(r.open, token)
 }
 
-// deliver takes the fields of a notification; it never blocks.
+// deliver takes the fields of a notification; it never blocks. The value must
+// grow (basic/utilities/progress): one that does not is dropped, unless it is
+// the same with other words.
 func (r *progressRoutes) deliver(fields map[string]any) {
-	number := func(name string) float64 { f, _ := fields[name].(float64); return f }
 	text, _ := fields["message"].(string)
-	p := Progress{Progress: number("progress"), Total: number("total"), Message: clip(text, maxLogText)}
+	total, _ := fields["total"].(float64)
+	p := Progress{Total: total, Message: clip(text, maxLogText)}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	c, ok := r.open[fmt.Sprint(fields["progressToken"])]
-	if !ok {
+	route := r.open[fmt.Sprint(fields["progressToken"])]
+	if route == nil {
 		return
 	}
+	var ok bool
+	if p.Progress, ok = fields["progress"].(float64); !ok {
+		p.Progress = route.newest.Progress
+	}
+	if route.begun && (p.Progress < route.newest.Progress || p == route.newest) {
+		return
+	}
+	route.begun, route.newest = true, p
 	for {
 		select {
-		case c <- p:
+		case route.values <- p:
 			return
 		default:
 		}
 		select {
-		case <-c:
+		case <-route.values:
 		default:
 		}
 	}

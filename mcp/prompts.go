@@ -78,7 +78,7 @@ func (m *Manager) ServerNamed(mention string) (ServerInfo, bool) {
 // GetPrompt asks for a prompt's messages (prompts/get). Names that the server
 // does not list give ErrUnknownPrompt, arguments that are missing or not the
 // prompt's ErrPromptArgument; the server is not asked then. A cancelled ctx
-// sends notifications/cancelled.
+// sends notifications/cancelled. Its deadline is as CallTool's.
 func (m *Manager) GetPrompt(ctx context.Context, server, name string, arguments map[string]string) (PromptResult, error) {
 	s, err := m.find(server)
 	if err != nil {
@@ -189,13 +189,12 @@ func checkArguments(p Prompt, arguments map[string]string) error {
 
 func (c *connection) getPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error) {
 	defer c.calls.begin(ctx)()
-	return c.ask(ctx, "prompts/get of "+name, &exchange{}, func(ctx context.Context) error {
+	return c.attend(ctx, &exchange{}, attended{"prompts/get of " + name, nil, func(ctx context.Context, meta *mcpgo.Meta) error {
 		var req mcpgo.GetPromptRequest
-		req.Params.Name = name
-		req.Params.Arguments = arguments
+		req.Params.Name, req.Params.Arguments, req.Params.Meta = name, arguments, meta
 		_, err := c.client.GetPrompt(ctx, req)
 		return err
-	})
+	}})
 }
 
 // parsePromptResult decodes the result of prompts/get. bad counts the messages

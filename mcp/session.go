@@ -39,6 +39,7 @@ type timing struct {
 	person                time.Duration // how long a server's request waits for a person
 	acknowledge           time.Duration // of subscriptions/listen, or the stream that takes its place
 	unheard               time.Duration // how old the tools may be at a use, if nothing is notified
+	longest               time.Duration // a request whose server reports progress, or waits for a person
 	ping, pong            time.Duration // between looks whether a remote server is there, and for its answer
 }
 
@@ -46,7 +47,7 @@ func defaultTiming() timing {
 	return timing{
 		backoff: time.Second, backoffMax: time.Minute, tries: 5, stable: 30 * time.Second, debounce: 300 * time.Millisecond,
 		debounceMax: 2 * time.Second, use: 5 * time.Second, question: 5 * time.Second, person: 15 * time.Minute, acknowledge: 5 * time.Second,
-		unheard: 10 * time.Second, ping: 30 * time.Second, pong: 15 * time.Second,
+		unheard: 10 * time.Second, longest: 15 * time.Minute, ping: 30 * time.Second, pong: 15 * time.Second,
 	}
 }
 

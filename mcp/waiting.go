@@ -142,7 +142,7 @@ func (p *peer) cancelled(req transport.JSONRPCRequest, cause error) {
 	}
 	data, err := json.Marshal(map[string]any{
 		"jsonrpc": mcpgo.JSONRPC_VERSION, "method": string(mcpgo.MethodNotificationCancelled),
-		"params": map[string]any{"requestId": req.ID, "reason": clip(cause.Error(), 200)},
+		"params": map[string]any{"requestId": req.ID, "reason": clip(cause.Error(), maxReason)},
 	})
 	if err != nil {
 		return

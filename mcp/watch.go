@@ -50,7 +50,7 @@ func (c *connection) look(patience time.Duration) {
 // peek makes the server answer something, whatever it answers. There is no
 // ping since 2026-07-28.
 func (c *connection) peek(ctx context.Context) error {
-	_, err := c.askWithin(ctx, &exchange{}, guarded(func(ctx context.Context) error {
+	_, err := c.askWithin(ctx, "", &exchange{}, guarded(func(ctx context.Context) error {
 		if !c.modern {
 			return c.client.Ping(ctx)
 		}

@@ -40,6 +40,7 @@ type exchange struct {
 	needs  *inputRequired // what the server needs before it gives a result; nil: nothing
 	rounds int            // how often it was given what it needs
 	err    *rpcError
+	given  error // why the request was given up; nil: it was not
 }
 
 type exchangeKey struct{}
@@ -94,6 +95,7 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	resp, err := l.send(ctx, req)
 	switch {
 	case err != nil:
+		ex.given = context.Cause(ctx)
 		return nil, err
 	case resp.Error != nil:
 		ex.err = &rpcError{Code: resp.Error.Code, Message: resp.Error.Message}
@@ -108,6 +110,17 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 		ex.result, forClient = paramHeaders(ex.result, l.problem)
 	}
 	return transport.NewJSONRPCResultResponse(resp.ID, forClient), nil
+}
+
+// SendNotification gives a cancel its true reason: mcp-go's is "context
+// canceled" for all.
+func (l *link) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotification) error {
+	ex, _ := ctx.Value(exchangeKey{}).(*exchange)
+	if n.Method == string(mcpgo.MethodNotificationCancelled) && ex != nil && ex.given != nil {
+		n.Params.AdditionalFields = maps.Clone(n.Params.AdditionalFields)
+		n.Params.AdditionalFields["reason"] = clip(ex.given.Error(), maxReason)
+	}
+	return l.Interface.SendNotification(ctx, n)
 }
 
 // httpLink is a link over HTTP, where mcp-go tells the transport what was

@@ -224,6 +224,17 @@ func (f *fake) send(ctx context.Context, method string, params json.RawMessage) 
 	return id, c
 }
 
+// progressToken is what a request says progress is to be told by; nil: nothing.
+func progressToken(params json.RawMessage) any {
+	var p struct {
+		Meta struct {
+			Token any `json:"progressToken"`
+		} `json:"_meta"`
+	}
+	_ = json.Unmarshal(params, &p)
+	return p.Meta.Token
+}
+
 func toolName(params json.RawMessage) string {
 	var p struct{ Name string }
 	_ = json.Unmarshal(params, &p)

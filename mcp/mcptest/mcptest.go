@@ -50,6 +50,7 @@ type Options struct {
 	Broken      []string                   // methods answered with -32603
 	Answers     map[string]json.RawMessage // methods answered with a result as given
 	Delays      map[string]time.Duration   // before a method is answered
+	Reports     map[string]int             // methods before whose answer so many steps of progress are reported, 0.1 s apart
 	ExitOn      []string                   // methods at which it ends
 	ExitOnOther string                     // ends at a first message that is not this method
 

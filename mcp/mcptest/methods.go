@@ -26,6 +26,11 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 	if err := pause(ctx, f.Delays[m.Method].Seconds()); err != nil {
 		return nil, err
 	}
+	if n := f.Reports[m.Method]; n > 0 {
+		if _, err := f.progress(ctx, progressToken(m.Params), arguments{Steps: n, Every: 0.1}); err != nil {
+			return nil, err
+		}
+	}
 	if raw := f.Answers[m.Method]; raw != nil {
 		return raw, nil
 	}

@@ -97,9 +97,6 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 	var p struct {
 		Name      string
 		Arguments arguments
-		Meta      struct {
-			Token any `json:"progressToken"`
-		} `json:"_meta"`
 	}
 	_ = json.Unmarshal(params, &p)
 	a := p.Arguments
@@ -142,7 +139,7 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 		sort.Strings(env)
 		return text(strings.Join(env, "\n")), nil
 	case "progress":
-		return f.progress(ctx, p.Meta.Token, a)
+		return f.progress(ctx, progressToken(params), a)
 	case "parts", "odd", "empty", "structured":
 		return shaped(p.Name), nil
 	}
