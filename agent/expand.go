@@ -119,8 +119,12 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 		r.tell(m.result)
 	}()
 	contents, err := r.readResource(ctx, m.Server, m.URI)
+	stale, isStale := errors.AsType[*mcp.StaleError](err)
 	switch {
-	case err == nil:
+	case err == nil, isStale && ctx.Err() == nil:
+		if isStale {
+			m.result.Error = r.a.tellable(stale.Error(), 300)
+		}
 		r.a.manager.Used(m.Server, m.URI)
 		m.fill(contents, r.t.Limits.MentionChars)
 	case ctx.Err() != nil:
@@ -173,7 +177,8 @@ func (m *mention) fail(reason string) {
 }
 
 // fill makes the blocks of what was read, about limit code points of text at
-// most; what comes after a cut is left out.
+// most; what comes after a cut is left out. The result may have an error
+// already: why it is not what the server has now.
 func (m *mention) fill(contents []mcp.Content, limit int) {
 	m.result.Status = "expanded"
 	if len(contents) == 0 {
@@ -190,7 +195,11 @@ func (m *mention) fill(contents []mcp.Content, limit int) {
 		if len(contents) > 1 && c.URI != "" {
 			uri = c.URI
 		}
-		m.blocks = append(m.blocks, block("resource", body, "server", m.Server, "uri", uri, "mimeType", c.MIMEType))
+		attributes := []string{"server", m.Server, "uri", uri, "mimeType", c.MIMEType}
+		if m.result.Error != "" {
+			attributes = append(attributes, "stale", m.result.Error)
+		}
+		m.blocks = append(m.blocks, block("resource", body, attributes...))
 		if cut {
 			return
 		}

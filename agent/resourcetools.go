@@ -58,7 +58,9 @@ func (a *Agent) resourceTools(server string) []*tool {
 			ctx, cancel := readDeadline(ctx)
 			defer cancel()
 			contents, err := a.manager.Read(ctx, server, in.URI)
-			if err != nil {
+			if stale, ok := errors.AsType[*mcp.StaleError](err); ok && ctx.Err() == nil {
+				contents = append([]mcp.Content{{Type: "text", Text: "[" + a.tellable(stale.Error(), 300) + "]"}}, contents...)
+			} else if err != nil {
 				return output{}, err
 			}
 			return toolOutput(mcp.ToolResult{Content: contents}, e), nil

@@ -101,7 +101,10 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 		start := time.Now()
 		contents, err := s.o.Manager.Read(ctx, *arg.Server, *arg.URI)
 		s.auditRead(ctx, *arg.Server, *arg.URI, start, err)
-		if err != nil {
+		result := map[string]any{}
+		if stale, ok := errors.AsType[*mcp.StaleError](err); ok && ctx.Err() == nil {
+			result["stale"] = s.tell(stale.Error())
+		} else if err != nil {
 			return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 		}
 		list := make([]contentInfo, len(contents))
@@ -111,7 +114,8 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 				list[i].Text, list[i].Blob = nil, &c.Blob
 			}
 		}
-		return map[string]any{"contents": list}, nil
+		result["contents"] = list
+		return result, nil
 	}, nil
 }
 

@@ -102,6 +102,8 @@ func (s *Server) hoverMention(ctx context.Context, m *markup, mention mcp.Mentio
 		m.text(s.notReady(info))
 	case mention.Quoted:
 		m.text("left alone: it stands in quotes, backticks or a fence")
+	case contents != nil && errors.As(err, new(*mcp.StaleError)):
+		m.text("not as it is now: " + s.tell(err.Error()))
 	case err != nil:
 		m.text("cannot be shown: " + s.tell(readProblem(err)))
 	case !listed && info.Resources != nil:

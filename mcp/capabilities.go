@@ -50,3 +50,15 @@ func parseCapabilities(hello json.RawMessage) capabilities {
 		resourcesChange: flag("resources", "listChanged"), promptsChange: flag("prompts", "listChanged"),
 	}
 }
+
+// changes reports whether the server says that it tells of a list's changes.
+func (c capabilities) changes(k listKind) bool {
+	switch k {
+	case listTools:
+		return c.toolsChange
+	case listResources:
+		return c.resourcesChange
+	default:
+		return c.promptsChange
+	}
+}

@@ -243,11 +243,11 @@ func TestCompleteWhileAListIsReplaced(t *testing.T) {
 		}
 	}
 	check()
-	cache.replace(named("x://1"), nil, 0, time.Time{})
+	cache.replace(listed[Resource]{items: named("x://1")}, listed[Template]{})
 	check()
 	cache.reindex()
 	check("s:x://1")
-	cache.replace(named("x://2"), nil, 0, time.Time{})
+	cache.replace(listed[Resource]{items: named("x://2")}, listed[Template]{})
 	check("s:x://1")
 	cache.reindex()
 	check("s:x://2")

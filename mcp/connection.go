@@ -45,15 +45,17 @@ type connection struct {
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
-	listen chan struct{} // capacity 1: the filter of subscriptions/listen changed
-	deaf   atomic.Bool   // since 2026-07-28: nothing is notified for now
+	listen chan struct{}          // capacity 1: the filter of subscriptions/listen changed
+	deaf   atomic.Bool            // since 2026-07-28: nothing is notified for now
+	untold [listKinds]atomic.Bool // likewise: lists that the server says to change, but not to us
 	// renewed: notifications were missed before the listening that is begun.
 	renewed atomic.Bool
 
 	mu     sync.Mutex
 	closed bool
 	wg     sync.WaitGroup // what spawn started
-	ack    chan agreed    // capacity 1: what the server acknowledged of the listening; nil: none awaited
+	// listenings are the subscriptions/listen under way, the last begun last.
+	listenings []*listening
 }
 
 // errLost is in the chain of an error that says a connection ended.
@@ -265,21 +267,19 @@ func cursorField(cursor json.RawMessage) map[string]json.RawMessage {
 	return map[string]json.RawMessage{"cursor": cursor}
 }
 
-func (c *connection) tools(ctx context.Context, server string) ([]Tool, error) {
-	list, _, err := collect(ctx, c, toolsList(), func(raw json.RawMessage) (Tool, bool) { return parseTool(server, raw) }, func(t Tool) string { return t.Name })
-	slices.SortFunc(list, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+func (c *connection) tools(ctx context.Context, server string) (listed[Tool], error) {
+	list, err := collect(ctx, c, toolsList(), func(raw json.RawMessage) (Tool, bool) { return parseTool(server, raw) }, func(t Tool) string { return t.Name })
+	slices.SortFunc(list.items, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
 	return list, err
 }
 
-func (c *connection) prompts(ctx context.Context) ([]Prompt, error) {
-	list, _, err := collect(ctx, c, promptsList(), parsePrompt, func(p Prompt) string { return p.Name })
-	return list, err
+func (c *connection) prompts(ctx context.Context) (listed[Prompt], error) {
+	return collect(ctx, c, promptsList(), parsePrompt, func(p Prompt) string { return p.Name })
 }
 
-// resources fetches the resources and the templates.
-func (c *connection) resources(ctx context.Context, server string) ([]Resource, []Template, time.Duration, error) {
+func (c *connection) resources(ctx context.Context, server string) (listed[Resource], error) {
 	mimeTypes := map[string]string{} // most of a list shares a few
-	list, ttl, err := collect(ctx, c, resourcesList(), func(raw json.RawMessage) (Resource, bool) {
+	return collect(ctx, c, resourcesList(), func(raw json.RawMessage) (Resource, bool) {
 		r, ok := parseResource(server, raw)
 		if known, seen := mimeTypes[r.MIMEType]; seen {
 			r.MIMEType = known
@@ -288,11 +288,10 @@ func (c *connection) resources(ctx context.Context, server string) ([]Resource, 
 		}
 		return r, ok
 	}, func(r Resource) string { return r.URI })
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	templates, _, err := collect(ctx, c, templatesList(), parseTemplate, func(t Template) string { return t.URITemplate })
-	return list, templates, ttl, err
+}
+
+func (c *connection) templates(ctx context.Context) (listed[Template], error) {
+	return collect(ctx, c, templatesList(), parseTemplate, func(t Template) string { return t.URITemplate })
 }
 
 // read reads a resource. own: the answer is to input that a person or a model

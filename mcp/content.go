@@ -3,8 +3,6 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
-	"math"
-	"time"
 )
 
 // wirePart holds the fields of every kind of content and of a resource's
@@ -123,17 +121,4 @@ func parseContents(uri string, raw json.RawMessage) []Content {
 		out = append(out, c)
 	}
 	return out
-}
-
-// parseTTL returns how long a result stays fresh (ttlMs of 2026-07-28); zero
-// if it does not say.
-func parseTTL(raw json.RawMessage) time.Duration {
-	var r struct {
-		TTL maybe[float64] `json:"ttlMs"`
-	}
-	if json.Unmarshal(raw, &r) != nil || !(r.TTL.v > 0) {
-		return 0
-	}
-	const day = 24 * time.Hour
-	return time.Duration(math.Min(r.TTL.v, float64(day/time.Millisecond))) * time.Millisecond
 }

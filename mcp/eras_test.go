@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"agentls/mcp/mcptest"
 )
@@ -123,7 +122,7 @@ func TestModernServerTellsOfChanges(t *testing.T) {
 
 func TestModernTTLKeepsABodyForItsTime(t *testing.T) {
 	log := mcptest.NewLog(t)
-	h := open(t, map[string]mcptest.Options{"fake": {Modern: true, NoAck: true, TTL: time.Hour, Log: string(log)}})
+	h := open(t, map[string]mcptest.Options{"fake": {Modern: true, NoAck: true, Hints: map[string]any{"ttlMs": 3_600_000}, Log: string(log)}})
 	for range 3 {
 		if _, err := h.Read(t.Context(), "fake", "file://doc1.md"); err != nil {
 			t.Fatal(err)

@@ -146,37 +146,45 @@ func (s *session) listen(ctx context.Context, c *connection) {
 }
 
 // askTools fetches the tools; what goes wrong on the server's side leaves it
-// without tools, but usable.
-func (s *session) askTools(ctx context.Context, c *connection) ([]Tool, error) {
+// without tools, or with the first of them, but usable.
+func (s *session) askTools(ctx context.Context, c *connection) (listed[Tool], error) {
 	c.inbox.clean(listTools)
 	if !c.caps.tools {
-		return nil, nil
+		return listed[Tool]{items: []Tool{}}, nil
 	}
-	s.update(func() { s.toolsAt = time.Now() })
+	var asked uint64
+	s.update(func() { asked = s.toolsAge.asking(time.Now()) })
 	tools, err := c.tools(ctx, s.cfg.Name)
+	tools.items, tools.asked = s.enabled(tools.items), asked
 	if e, ok := errors.AsType[*rpcError](err); ok {
 		s.problem("the list of tools could not be fetched: " + e.Error())
-		return nil, nil
+		if tools.inPart = true; tools.items == nil {
+			tools.items = []Tool{}
+		}
+		return tools, nil
 	}
-	return s.enabled(tools), err
+	return tools, err
 }
 
 // ready announces a connection; lists that the server had before are compared.
-func (s *session) ready(c *connection, tools []Tool) {
+func (s *session) ready(c *connection, tools listed[Tool]) {
 	var first, back bool
 	var d difference
-	s.cache.setOffline(false) // before the first read
-	s.values.drop(false)      // another process may answer otherwise
+	s.cache.reconnected() // before the first read
+	s.values.drop(false)  // another process may answer otherwise
 	s.values.drop(true)
 	s.update(func() {
-		if s.hasTools {
-			d = diff(s.tools, tools, toolKey, sameTool)
+		if s.toolsAge.held {
+			d = diff(s.tools, tools.items, toolKey, sameTool)
 		}
+		s.toolsAge.held = false // those of before are not for another process
+		take(&s.toolsAge, tools)
+		s.toolsAge.held = true
 		first, back = !s.announced, s.announced && s.mourned
-		s.status, s.err, s.conn, s.tools, s.hasTools = StatusReady, "", c, tools, true
+		s.status, s.err, s.conn, s.tools = StatusReady, "", c, tools.items
 		s.announced, s.mourned = true, false
 	})
-	s.logs.add(logOwn, "info", fmt.Sprintf("ready, with %d tools", len(tools)))
+	s.logs.add(logOwn, "info", fmt.Sprintf("ready, with %d tools", len(tools.items)))
 	switch {
 	case first:
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})
@@ -236,8 +244,12 @@ func (s *session) serve(ctx context.Context, c *connection) (asked bool) {
 
 // close ends a connection on our side.
 func (s *session) close(c *connection, next Status, cause error) {
-	s.update(func() { s.status, s.conn = next, nil })
-	s.cache.setOffline(true)
+	s.update(func() {
+		s.status, s.conn = next, nil
+		s.toolsAge.changed()
+		s.promptsAge.changed()
+	})
+	s.cache.reconnected()
 	c.end(cause)
 }
 
@@ -245,8 +257,12 @@ func (s *session) close(c *connection, next Status, cause error) {
 func (s *session) lose(c *connection) {
 	text := s.secrets.Redact(c.reason())
 	s.logs.add(logOwn, "error", "connection lost: "+text)
-	s.cache.setOffline(true)
-	s.update(func() { s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true })
+	s.cache.reconnected()
+	s.update(func() {
+		s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true
+		s.toolsAge.changed()
+		s.promptsAge.changed()
+	})
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
 	c.end(fmt.Errorf("%w: %s", errLost, text))
 }

@@ -2,8 +2,10 @@ package mcp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -29,6 +31,13 @@ func (c *connection) relisten() {
 // unheard reports whether notifications do not come for now, so that what they
 // would keep fresh has to be asked for.
 func (c *connection) unheard() bool { return c.deaf.Load() || c.peer != nil && c.peer.deaf.Load() }
+
+// tells reports whether the server tells of the changes of a list, and we hear
+// it. Tools that a server does not say to change do not: they are wanted before
+// each model call.
+func (c *connection) tells(k listKind) bool {
+	return !c.unheard() && !c.untold[k].Load() && (k == listTools || c.caps.changes(k))
+}
 
 // keepListening holds subscriptions/listen open until the connection ends:
 // since 2026-07-28 nothing is notified without it. It closes heard when the
@@ -86,13 +95,21 @@ func (c *connection) keepListening(ackTimeout, backOff time.Duration, heard chan
 
 // listening is one subscriptions/listen under way.
 type listening struct {
-	uris   []string // whose updates it asks for
-	ack    <-chan agreed
-	ended  chan error
+	uris   []string    // whose updates it asks for
+	ack    chan agreed // capacity 1: what the server acknowledged
+	ended  chan error  // capacity 1
 	cancel context.CancelCauseFunc
-	done   bool // ended was read
-	empty  bool // the server took on nothing
+	// Of the goroutine that keeps it.
+	done  bool // ended was read
+	empty bool // the server took on nothing
+
+	// Of connection.listenings, under its lock.
+	id    string // of the request, as JSON; empty: not sent yet
+	acked bool
 }
+
+// errTornDown says that the server ended it by notifications/cancelled.
+var errTornDown = errors.New("the server cancelled subscriptions/listen")
 
 // stop ends it and waits for that; nil has nothing to end.
 func (l *listening) stop() {
@@ -106,17 +123,32 @@ func (l *listening) stop() {
 	}
 }
 
+// forget lets no notification find a listening any more.
+func (c *connection) forget(l *listening) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listenings = slices.DeleteFunc(c.listenings, func(other *listening) bool { return other == l })
+}
+
 func (c *connection) startListening() *listening {
 	filter := mcpgo.SubscriptionFilter{ToolsListChanged: c.caps.tools, PromptsListChanged: c.caps.prompts, ResourcesListChanged: c.caps.resources}
 	if c.caps.subscribe {
 		filter.ResourceSubscriptions = c.subs.all()
 	}
 	ctx, cancel := context.WithCancelCause(c.ctx)
-	l := &listening{uris: filter.ResourceSubscriptions, ack: c.expectAck(), ended: make(chan error, 1), cancel: cancel}
+	l := &listening{uris: filter.ResourceSubscriptions, ack: make(chan agreed, 1), ended: make(chan error, 1), cancel: cancel}
+	c.mu.Lock()
+	c.listenings = append(c.listenings, l)
+	c.mu.Unlock()
 	go func() { // ends with ctx; stop waits for it
 		// mcp-go ends the one before when it begins one: here ctx alone does.
-		ex := &exchange{life: ctx}
+		ex := &exchange{life: ctx, sending: func(id mcpgo.RequestId) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			l.id = idKey(id)
+		}}
 		_, err := c.askWithin(ctx, "", ex, guarded(func(ctx context.Context) error { return c.client.Listen(ctx, filter) }))
+		c.forget(l)
 		l.ended <- err
 	}()
 	return l
@@ -144,9 +176,12 @@ var errNothingToHear = errors.New("the server took on nothing of subscriptions/l
 
 // acknowledge notes that from now on it counts.
 func (c *connection) acknowledge(l *listening, is agreed) {
-	l.ack, l.empty = nil, is.empty
-	c.subs.activate(true, slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(l.uris, uri) })...)
-	c.deaf.Store(!is.lists)
+	l.empty = is.empty
+	c.subs.activate(true, is.uris...)
+	for k := range listKinds {
+		c.untold[k].Store(!is.lists[k] && c.caps.changes(k))
+	}
+	c.deaf.Store(false)
 	if c.renewed.Swap(false) {
 		c.missed()
 	}
@@ -185,34 +220,64 @@ func (c *connection) follow(l *listening) error {
 
 // agreed is what of a filter the server acknowledged.
 type agreed struct {
-	lists bool // all of which the server says that they change
-	empty bool
+	lists [listKinds]bool
+	empty bool // nothing of it
 	uris  []string
-}
-
-func (c *connection) expectAck() <-chan agreed {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.ack = make(chan agreed, 1)
-	return c.ack
 }
 
 // acknowledged runs on the read loop. A server may take on less than it was
 // asked for (2026-07-28, subscriptions); one that does not say takes on all.
-func (c *connection) acknowledged(fields map[string]any) {
+// The subscription's id says which listening is meant, as several may be open
+// on one channel; without one it is the last that was begun.
+func (c *connection) acknowledged(meta, fields map[string]any) {
+	id, named := meta[mcpgo.MetaKeySubscriptionID]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.ack == nil {
-		return
+	for _, l := range slices.Backward(c.listenings) {
+		if !l.acked && (!named || l.is(id)) {
+			l.acked = true
+			l.ack <- c.agreed(l, fields)
+			return
+		}
 	}
-	is := agreed{lists: true, uris: c.subs.all()}
-	if said, ok := fields["notifications"].(map[string]any); ok {
-		took := func(name string, asked bool) bool { return !asked || said[name] == true }
-		is.lists = took("toolsListChanged", c.caps.toolsChange) && took("promptsListChanged", c.caps.promptsChange) && took("resourcesListChanged", c.caps.resourcesChange)
-		listed, _ := said["resourceSubscriptions"].([]any)
-		is.uris = slices.DeleteFunc(is.uris, func(uri string) bool { return !slices.Contains(listed, any(uri)) })
-		is.empty = len(listed) == 0 && said["toolsListChanged"] != true && said["promptsListChanged"] != true && said["resourcesListChanged"] != true
+}
+
+// agreed reads what was acknowledged of a listening.
+func (c *connection) agreed(l *listening, fields map[string]any) agreed {
+	said, ok := fields["notifications"].(map[string]any)
+	if !ok {
+		return agreed{lists: [listKinds]bool{true, true, true}, uris: l.uris}
 	}
-	c.ack <- is
-	c.ack = nil
+	listed, _ := said["resourceSubscriptions"].([]any)
+	is := agreed{empty: len(listed) == 0}
+	for k, name := range map[listKind]string{listTools: "toolsListChanged", listResources: "resourcesListChanged", listPrompts: "promptsListChanged"} {
+		is.lists[k] = said[name] == true
+		is.empty = is.empty && !is.lists[k]
+	}
+	for _, uri := range l.uris {
+		if slices.Contains(listed, any(uri)) {
+			is.uris = append(is.uris, uri)
+		}
+	}
+	return is
+}
+
+// is reports whether an id that a server gave is the listening's. Some give
+// numbers back as text.
+func (l *listening) is(id any) bool {
+	raw, err := json.Marshal(id)
+	return err == nil && l.id != "" && (string(raw) == l.id || string(raw) == strconv.Quote(l.id))
+}
+
+// listeningEnded takes a notifications/cancelled, by which a server of
+// 2026-07-28 ends a listening (basic/patterns/cancellation). It runs on the read
+// loop.
+func (c *connection) listeningEnded(id any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.listenings {
+		if l.is(id) {
+			l.cancel(errTornDown)
+		}
+	}
 }

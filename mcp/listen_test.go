@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -197,5 +199,96 @@ func TestListeningThatIsAcknowledgedInPart(t *testing.T) {
 				t.Errorf("the list was asked for %d times", n)
 			}
 		})
+	}
+}
+
+// The server may end a listening: by its result, or by notifications/cancelled
+// (the specification says both), which is the only sign of it on stdio.
+func TestListeningThatTheServerEndsIsBegunAgain(t *testing.T) {
+	t.Parallel()
+	for _, how := range []string{"result", "cancelled", "text"} {
+		t.Run(how, func(t *testing.T) {
+			t.Parallel()
+			log := mcptest.NewLog(t)
+			h := open(t, map[string]mcptest.Options{"fake": {Modern: true, Log: string(log)}})
+			eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+			uri := "file://doc1.md"
+			kept := func() bool {
+				before := len(log.Method(t, "resources/read"))
+				if _, err := h.Read(t.Context(), "fake", uri); err != nil {
+					t.Error(err)
+				}
+				return len(log.Method(t, "resources/read")) == before
+			}
+			eventually(t, "the body is kept", kept)
+			lists := len(log.Method(t, "resources/list"))
+			listens := len(log.Method(t, "subscriptions/listen"))
+			if n := h.mustCall("fake", "unlisten", args{"text": how}); n != "1" {
+				t.Fatalf("%s listenings", n)
+			}
+			log.AwaitMethod(t, listens+1, "subscriptions/listen")
+			log.AwaitMethod(t, lists+1, "resources/list") // what was missed is asked for
+			eventually(t, "the body is kept again", kept)
+			h.mustCall("fake", "add_resource", nil)
+			eventually(t, "a change is heard", func() bool { return len(h.uris("fake")) == 4 })
+		})
+	}
+}
+
+// What is acknowledged is of the listening that its subscription's id names
+// (2026-07-28, basic/patterns/subscriptions): that of one which was given up
+// says nothing of the next.
+func TestAcknowledgementsFindTheirListening(t *testing.T) {
+	t.Parallel()
+	c := &connection{caps: capabilities{toolsChange: true, resourcesChange: true}}
+	begin := func(id string) *listening {
+		l := &listening{uris: []string{"a:1"}, ack: make(chan agreed, 1), id: id}
+		c.listenings = append(c.listenings, l)
+		return l
+	}
+	old, next := begin("3"), begin("4")
+	ack := func(id any, fields string) {
+		meta, said := map[string]any{}, map[string]any{}
+		if id != nil {
+			meta["io.modelcontextprotocol/subscriptionId"] = id
+		}
+		if err := json.Unmarshal([]byte(fields), &said); err != nil {
+			t.Fatal(err)
+		}
+		c.acknowledged(meta, said)
+	}
+	none := func(l *listening) bool { return len(l.ack) == 0 }
+	ack(9.0, `{"notifications":{}}`)
+	ack("x", `{"notifications":{}}`)
+	if !none(old) || !none(next) {
+		t.Fatal("an acknowledgement of nobody's counts")
+	}
+	ack(3.0, `{"notifications":{"toolsListChanged":true,"resourceSubscriptions":["a:1","a:2",5]}}`)
+	if none(old) || !none(next) {
+		t.Fatal("it went to another")
+	}
+	if is := <-old.ack; !is.lists[listTools] || is.lists[listResources] || is.empty || !slices.Equal(is.uris, []string{"a:1"}) {
+		t.Errorf("%+v", is)
+	}
+	ack(3.0, `{}`) // twice
+	if !none(old) {
+		t.Error("acknowledged twice")
+	}
+	ack(nil, `{}`) // whose it is, it does not say
+	if is := <-next.ack; is.lists != [listKinds]bool{true, true, true} || is.empty || len(is.uris) != 1 {
+		t.Errorf("%+v", is)
+	}
+	ack("4", `{"notifications":"odd"}`)
+	third := begin("5")
+	ack("5", `{"notifications":{"toolsListChanged":"yes"}}`)
+	if is := <-third.ack; is.lists != [listKinds]bool{} || !is.empty || is.uris != nil {
+		t.Errorf("%+v", is)
+	}
+	// Each list of which the server takes on nothing is asked for by itself.
+	c.acknowledge(old, agreed{lists: [listKinds]bool{listTools: true}})
+	for k, want := range map[listKind]bool{listTools: true, listResources: false, listPrompts: false} {
+		if c.tells(k) != want {
+			t.Errorf("list %d: told %v", k, !want)
+		}
 	}
 }

@@ -40,5 +40,5 @@ func (c *resourceCache) find(uri string) (r Resource, stale, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r.Stale = c.updated[uri]
-	return r, c.offline || c.old(), true
+	return r, c.resources.old(time.Now()), true
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"agentls/mcp/child"
 	"agentls/mcp/workspace"
@@ -196,7 +197,7 @@ func (m *Manager) Prompts(server string) (prompts []Prompt, stale bool, err erro
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.prompts), s.hasPrompts && (s.promptsOld || s.status != StatusReady), nil
+	return slices.Clone(s.prompts), s.promptsAge.held && (s.promptsAge.old(time.Now()) || s.status != StatusReady), nil
 }
 
 // Settle waits until no list refresh that a notification asked for is
@@ -238,7 +239,8 @@ func (m *Manager) ListPrompts(ctx context.Context, server string) ([]Prompt, err
 }
 
 // Read reads a resource. A body that is cached and fresh is not fetched again.
-// URIs are sent byte for byte. A missing one gives ErrUnknownResource.
+// URIs are sent byte for byte. A missing one gives ErrUnknownResource. Where
+// the server is out of reach, the last contents come beside a [StaleError].
 func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, error) {
 	s, err := m.find(server)
 	if err != nil {

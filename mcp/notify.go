@@ -131,7 +131,8 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 			s.updated(uri)
 		}
 	case string(mcpgo.MethodNotificationCancelled):
-		c.incoming.takeBack(f["requestId"])
+		c.incoming.takeBack(f["requestId"]) // a request of the server's
+		c.listeningEnded(f["requestId"])    // or one of ours that it ends
 	case string(mcpgo.MethodNotificationMessage):
 		level, text := logLevel(f["level"]), logText(f)
 		s.logs.add(logMessage, level, text)
@@ -139,7 +140,7 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 	case string(mcpgo.MethodNotificationProgress):
 		c.progress.deliver(f)
 	case mcpgo.MethodNotificationSubscriptionsAcknowledged:
-		c.acknowledged(f)
+		c.acknowledged(n.Params.Meta, f)
 	}
 }
 
@@ -152,11 +153,15 @@ func (s *session) updated(uri string) {
 // listChanged marks a list stale, and asks for it to be fetched.
 func (s *session) listChanged(c *connection, k listKind) {
 	switch k {
+	case listTools:
+		s.mu.Lock()
+		s.toolsAge.changed()
+		s.mu.Unlock()
 	case listResources:
 		s.cache.staleList()
 		s.values.drop(false)
 	case listPrompts:
-		s.update(func() { s.promptsOld = true })
+		s.update(s.promptsAge.changed)
 		s.values.drop(true)
 	}
 	c.inbox.mark(k, time.Now())

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/mcp/mcptest"
 )
@@ -67,21 +68,59 @@ func TestBadItemsAreDroppedOneByOne(t *testing.T) {
 func TestPagesEnd(t *testing.T) {
 	// A list whose cursors never repeat and never end.
 	n, told := 0, ""
-	_, err := pages(t.Context(), "things", func(_ context.Context, cursor json.RawMessage) (json.RawMessage, error) {
+	all := func(fetch func(cursor json.RawMessage) (json.RawMessage, error), add func(json.RawMessage) bool) (lifetime, int, error) {
+		told = ""
+		p := pager{
+			key: "things", add: add, problem: func(p string) { told += p },
+			fetch: func(_ context.Context, cursor json.RawMessage) (json.RawMessage, error) { return fetch(cursor) },
+			life:  func(page json.RawMessage) lifetime { return parseLifetime(page, true, time.Unix(0, 0)) },
+		}
+		return p.all(t.Context())
+	}
+	every := func(json.RawMessage) bool { return true }
+	_, pages, err := all(func(json.RawMessage) (json.RawMessage, error) {
 		n++
 		return fmt.Appendf(nil, `{"things":[1],"nextCursor":%d}`, n), nil
-	}, func(json.RawMessage) bool { return true }, func(p string) { told = p })
-	if err != nil || n != maxPages || !strings.Contains(told, "cut") {
+	}, every)
+	if err != nil || n != maxPages || pages != n || !strings.Contains(told, "was cut at 10000 pages") {
 		t.Errorf("%d pages, %v, %q", n, err, told)
+	}
+	// More items than any list is taken of, in many pages or in one.
+	for _, size := range []int{50_000, maxItems + 7} {
+		page, taken := `{"nextCursor":%d,"things":[0`+strings.Repeat(",0", size-1)+`]}`, 0
+		_, _, err = all(func(json.RawMessage) (json.RawMessage, error) {
+			n++
+			return fmt.Appendf(nil, page, n), nil
+		}, func(json.RawMessage) bool { taken++; return true })
+		if err != nil || taken != maxItems || !strings.Contains(told, "was cut at 200000 items") {
+			t.Errorf("%d items, %v, %q", taken, err, told)
+		}
+	}
+	// A list that is just as long is whole.
+	page := `{"things":[0` + strings.Repeat(",0", maxItems-1) + `]}`
+	if _, _, err = all(func(json.RawMessage) (json.RawMessage, error) { return json.RawMessage(page), nil }, every); err != nil || told != "" {
+		t.Errorf("%v %q", err, told)
 	}
 	// A cursor is sent back byte for byte, whatever it is.
 	var sent []string
-	answers := []string{`{"things":[],"nextCursor":"a\u0062 "}`, `{"nextCursor":{"k":1}}`, `{"things":5,"nextCursor":""}`, `{"things":[],"nextCursor":null}`}
-	_, err = pages(t.Context(), "things", func(_ context.Context, cursor json.RawMessage) (json.RawMessage, error) {
+	answers := []string{
+		`{"things":[],"nextCursor":"a\u0062 "}`, `{"nextCursor":{"k":1}}`, `{"things":null,"nextCursor":""}`, `{"things":5,"nextCursor":0}`, `{"things":[],"nextCursor":null}`,
+	}
+	_, pages, err = all(func(cursor json.RawMessage) (json.RawMessage, error) {
 		sent = append(sent, string(cursor))
 		return json.RawMessage(answers[len(sent)-1]), nil
-	}, func(json.RawMessage) bool { return true }, func(p string) { t.Error(p) })
-	if want := []string{"", `"a\u0062 "`, `{"k":1}`, `""`}; err != nil || !slices.Equal(sent, want) {
+	}, every)
+	if want := []string{"", `"a\u0062 "`, `{"k":1}`, `""`, `0`}; err != nil || pages != len(want) || !slices.Equal(sent, want) {
 		t.Errorf("%q, %v", sent, err)
+	}
+	if !strings.Contains(told, "1 items of the server's list of things were dropped") {
+		t.Errorf("what stands in the place of the list is passed over in silence: %q", told)
+	}
+	// The list lasts as long as the page that lasts shortest.
+	n = 0
+	answers = []string{`{"things":[],"nextCursor":1,"ttlMs":60000,"cacheScope":"public"}`, `{"things":[],"ttlMs":1000,"cacheScope":"public"}`}
+	life, _, err := all(func(json.RawMessage) (json.RawMessage, error) { n++; return json.RawMessage(answers[n-1]), nil }, every)
+	if err != nil || !life.lasts || !life.public || !life.until.Equal(time.Unix(1, 0)) {
+		t.Errorf("%+v %v", life, err)
 	}
 }

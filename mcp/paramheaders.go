@@ -26,7 +26,7 @@ func paramHeaders(page json.RawMessage, problem func(string)) (rest, forClient j
 		Schema *paramSchema `json:"inputSchema"`
 	}
 	known, kept, dropped := []tool{}, []json.RawMessage{}, false
-	items, _ := parsePage(page, "tools")
+	items, _, _ := parsePage(page, "tools")
 	for _, item := range items {
 		var t tool
 		if !bytes.Contains(item, []byte("x-mcp-header")) || json.Unmarshal(item, &t) != nil || t.Schema == nil {

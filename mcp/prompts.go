@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
@@ -53,7 +54,7 @@ func (m *Manager) PromptList() []PromptCandidate {
 	for _, s := range m.list() {
 		mention := s.cache.snap.Load().mention
 		s.mu.Lock()
-		prompts, stale := s.prompts, s.promptsOld
+		prompts, stale := s.prompts, s.promptsAge.old(time.Now())
 		if s.status != StatusReady {
 			prompts = nil
 		}
@@ -124,7 +125,7 @@ func (s *session) prompt(ctx context.Context, c *connection, name string) (Promp
 		return list[i], true
 	}
 	s.mu.Lock()
-	list, fresh := s.prompts, s.hasPrompts && !s.promptsOld
+	list, fresh := s.prompts, s.promptsAge.held && !s.promptsAge.old(time.Now())
 	s.mu.Unlock()
 	if p, ok := find(list); ok && fresh {
 		return p, nil

@@ -50,8 +50,9 @@ func (s *session) notReady(status Status, text string) error {
 // that its want asks for.
 func (s *session) settle(ctx context.Context) {
 	s.mu.Lock()
-	if c := s.conn; c != nil && c.caps.tools && c.unheard() && time.Since(s.toolsAt) > s.timing.unheard {
-		c.inbox.mark(listTools, time.Now())
+	now := time.Now()
+	if c := s.conn; c != nil && c.caps.tools && !s.toolsAge.freshList(now, c.tells(listTools)) && now.Sub(s.toolsAge.asked) > s.timing.unheard {
+		c.inbox.mark(listTools, now)
 	}
 	s.mu.Unlock()
 	for {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -24,32 +23,63 @@ func (s *session) refresh(c *connection, k listKind) {
 	default:
 		what, err = "prompts", s.refreshPrompts(c.ctx, c)
 	}
+	text := ""
 	if err != nil && c.ctx.Err() == nil && !errors.Is(err, errLost) {
-		s.problem(fmt.Sprintf("the list of %s could not be fetched: %v", what, err))
+		text = fmt.Sprintf("the list of %s could not be fetched: %v", what, err)
 	}
+	s.mu.Lock()
+	news := text != s.told[k] // it may be asked for again and again
+	s.told[k] = text
+	s.mu.Unlock()
+	if news && text != "" {
+		s.problem(text)
+	}
+}
+
+// fetchedList lets the next failure of a list be told that was fetched; s.mu is
+// held.
+func (s *session) fetchedList(k listKind, err error) {
+	if err == nil {
+		s.told[k] = ""
+	}
+}
+
+// forgetPrivate forgets what the server gave that is not the same for every
+// user (cacheScope): another one is logged in from now on, or nobody is.
+func (s *session) forgetPrivate() {
+	s.cache.forgetPrivate()
+	s.values.drop(false)
+	s.values.drop(true)
+	s.update(func() {
+		if s.toolsAge.forgetPrivate() {
+			s.tools = nil
+		}
+		if s.promptsAge.forgetPrivate() {
+			s.prompts = nil
+		}
+	})
 }
 
 func (s *session) refreshTools(ctx context.Context, c *connection) error {
 	if !c.caps.tools {
 		return nil
 	}
-	s.update(func() { s.toolsAt = time.Now() })
+	var asked uint64
+	s.update(func() { asked = s.toolsAge.asking(time.Now()) })
 	tools, err := c.tools(ctx, s.cfg.Name)
-	if err != nil {
-		return err
-	}
-	tools = s.enabled(tools)
+	tools.items, tools.asked = s.enabled(tools.items), asked
 	var d difference
 	s.update(func() {
-		if s.conn == c {
-			d = diff(s.tools, tools, toolKey, sameTool)
-			s.tools = tools
+		if s.conn == c && take(&s.toolsAge, tools) { // of this user, as a login begins a connection
+			d = diff(s.tools, tools.items, toolKey, sameTool)
+			s.tools = tools.items
 		}
+		s.fetchedList(listTools, err)
 	})
 	if d.any {
 		s.events.put(d.event(s.cfg.Name, EventTools))
 	}
-	return nil
+	return err
 }
 
 // enabled leaves out the tools that the configuration does not want.
@@ -65,8 +95,8 @@ func sameTool(a, b *Tool) bool {
 	return a.Title == b.Title && a.Description == b.Description && a.ReadOnly == b.ReadOnly && bytes.Equal(a.Schema, b.Schema)
 }
 
-// refreshResources fetches the resources and templates, one fetch at a time:
-// who waited for another's takes its result.
+// refreshResources fetches the resources and the templates, as far as they are
+// not fresh, one fetch at a time: who waited for another's takes its result.
 func (s *session) refreshResources(ctx context.Context, c *connection) error {
 	if !c.caps.resources {
 		return nil
@@ -78,59 +108,66 @@ func (s *session) refreshResources(ctx context.Context, c *connection) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if s.cache.fetches() != before && !s.cache.stale() {
+	told := c.tells(listResources) || s.cache.fetches() != before
+	wantResources, wantTemplates, asked := s.cache.wanted(time.Now(), told)
+	if !wantResources && !wantTemplates {
 		return nil
 	}
 	c.inbox.clean(listResources)
-	changes := s.cache.asking()
-	resources, templates, ttl, err := c.resources(ctx, s.cfg.Name)
-	if err != nil {
-		return err
+	var resources listed[Resource]
+	var templates listed[Template]
+	var err error
+	if wantResources {
+		resources, err = c.resources(ctx, s.cfg.Name)
 	}
-	var until time.Time
-	if ttl > 0 {
-		until = time.Now().Add(ttl)
+	if wantTemplates && !errors.Is(err, errLost) && ctx.Err() == nil {
+		var templatesErr error
+		if templates, templatesErr = c.templates(ctx); err == nil && templatesErr != nil {
+			err = fmt.Errorf("its templates: %w", templatesErr)
+		}
 	}
-	d, first := s.cache.replace(resources, templates, changes, until)
+	resources.asked, templates.asked = asked, asked
+	d, first := s.cache.replace(resources, templates)
 	s.cache.reindex()
-	s.changes.tell()
+	s.update(func() { s.fetchedList(listResources, err) })
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventResources))
 	}
-	return nil
+	return err
 }
 
 func (s *session) refreshPrompts(ctx context.Context, c *connection) error {
 	if !c.caps.prompts {
 		return nil
 	}
-	s.update(func() { s.promptsOld = false })
+	var asked uint64
+	s.update(func() { asked = s.promptsAge.asking(time.Now()) })
 	prompts, err := c.prompts(ctx)
-	if err != nil {
-		s.update(func() { s.promptsOld = true })
-		return err
-	}
+	prompts.asked = asked
 	var d difference
 	first := false
 	s.update(func() {
-		if s.conn == c {
-			d = diff(s.prompts, prompts, func(p *Prompt) string { return p.Name }, func(a, b *Prompt) bool { return reflect.DeepEqual(a, b) })
-			first = !s.hasPrompts
-			s.prompts, s.hasPrompts = prompts, true
+		first = !s.promptsAge.held
+		if s.conn == c && take(&s.promptsAge, prompts) {
+			d = diff(s.prompts, prompts.items, func(p *Prompt) string { return p.Name }, func(a, b *Prompt) bool { return reflect.DeepEqual(a, b) })
+			s.prompts = prompts.items
 		}
+		s.fetchedList(listPrompts, err)
 	})
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventPrompts))
 	}
-	return nil
+	return err
 }
 
 // listResources returns the lists, fetched anew where they are stale or the
 // server would not say if they were.
 func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 	c, err := s.use(ctx)
-	if err == nil && (s.cache.stale() || !c.caps.resourcesChange || c.unheard()) {
-		err = s.refreshResources(ctx, c)
+	if err == nil {
+		if resources, templates, _ := s.cache.wanted(time.Now(), c.tells(listResources)); resources || templates {
+			err = s.refreshResources(ctx, c)
+		}
 	}
 	list := s.cache.list()
 	list.Stale = list.Stale || err != nil
@@ -140,42 +177,15 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 // listPrompts returns the prompts, fetched anew where they are stale.
 func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
 	c, err := s.use(ctx)
-	s.mu.Lock()
-	fresh := s.hasPrompts && !s.promptsOld
-	s.mu.Unlock()
-	if err == nil && (!fresh || c.unheard()) {
-		err = s.refreshPrompts(ctx, c)
+	if err == nil {
+		s.mu.Lock()
+		fresh := s.promptsAge.freshList(time.Now(), c.tells(listPrompts))
+		s.mu.Unlock()
+		if !fresh {
+			err = s.refreshPrompts(ctx, c)
+		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.prompts), err
-}
-
-// read returns a resource's contents, from the cache where they are fresh.
-func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
-	c, err := s.use(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if contents := s.cache.bodies.get(uri, time.Now()); contents != nil {
-		return slices.Clone(contents), nil
-	}
-	fetch := s.cache.bodies.begin(uri)
-	subscribed := s.subscribe(ctx, c, uri)
-	raw, own, err := c.read(ctx, uri)
-	contents, until, keep := parseContents(uri, raw), time.Time{}, subscribed
-	if ttl := parseTTL(raw); !subscribed && ttl > 0 {
-		until, keep = time.Now().Add(ttl), true
-	}
-	if s.cache.bodies.end(fetch, contents, keep && !own && !c.live && err == nil, until) && err == nil {
-		s.cache.read(uri)
-	}
-	switch {
-	case !unknownResource(err):
-	case strings.Contains(err.Error(), uri):
-		err = fmt.Errorf("%w: %w", ErrUnknownResource, err)
-	default:
-		err = fmt.Errorf("%w: %s: %w", ErrUnknownResource, uri, err)
-	}
-	return slices.Clone(contents), err
 }

@@ -23,21 +23,19 @@ type serverSnapshot struct {
 }
 
 // resourceCache keeps a server's lists of resources and templates, what its
-// notifications said about them, and the bodies that are known to be fresh.
-// The lists are replaced as a whole: the old ones serve until then.
+// notifications said about them, and the bodies that were read. The lists are
+// replaced as a whole: the old ones serve until then.
 type resourceCache struct {
 	snap   atomic.Pointer[serverSnapshot]
 	index  atomic.Pointer[index]
 	bodies bodies
 
-	mu      sync.Mutex
-	fetched bool
-	changes uint64          // how often the server said that the list changed
-	seen    uint64          // changes when the list that we hold was asked for
-	offline bool            // the connection is down
-	n       uint64          // fetches that succeeded
-	until   time.Time       // the server said how long the list is fresh; zero: it did not
-	updated map[string]bool // URIs that changed since they were last read
+	mu        sync.Mutex
+	resources freshness // of the lists in snap, which change together
+	templates freshness
+	floor     uint64          // what was asked for before so many changes belongs to another user
+	n         uint64          // fetches that ended
+	updated   map[string]bool // URIs that changed since they were last read
 }
 
 func newResourceCache(name string) *resourceCache {
@@ -58,15 +56,17 @@ func (c *resourceCache) rename(mention string) {
 	}
 }
 
+// staleList notes list_changed, which is of both lists.
 func (c *resourceCache) staleList() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.changes++
+	c.resources.changed()
+	c.templates.changed()
 }
 
 // staleURI notes resources/updated: the body is fetched again at the next read.
 func (c *resourceCache) staleURI(uri string) {
-	c.bodies.drop(uri)
+	c.bodies.changed(uri)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.updated) < maxStaleMarks {
@@ -81,40 +81,84 @@ func (c *resourceCache) read(uri string) {
 	delete(c.updated, uri)
 }
 
-// setOffline notes that the connection is down or up again; what its
-// notifications kept fresh is not.
-func (c *resourceCache) setOffline(offline bool) {
-	c.bodies.clear()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.offline = offline
-	c.changes++
+// reconnected notes that the connection is down or up again: what changed
+// meanwhile was not told, and another process may say otherwise.
+func (c *resourceCache) reconnected() {
+	c.bodies.stale()
+	c.staleList()
 }
 
-// asking returns what to give to replace when the answer is there.
-func (c *resourceCache) asking() (changes uint64) {
+// forgetPrivate forgets what is not the same for every user (cacheScope).
+func (c *resourceCache) forgetPrivate() {
+	c.bodies.forgetPrivate()
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.changes
-}
-
-// replace puts new lists in place of the old and reports the difference.
-func (c *resourceCache) replace(resources []Resource, templates []Template, changes uint64, until time.Time) (d difference, first bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	old := c.snap.Load()
-	d = diff(old.resources, resources, func(r *Resource) string { return r.URI }, sameResource)
-	if !slices.Equal(old.templates, templates) {
-		t := diff(old.templates, templates, func(t *Template) string { return t.URITemplate }, func(a, b *Template) bool { return *a == *b })
-		d = d.and(t)
+	next := *c.snap.Load()
+	if c.resources.forgetPrivate() {
+		next.resources = nil
 	}
-	first = !c.fetched
-	c.fetched, c.seen, c.until = true, changes, until
+	if c.templates.forgetPrivate() {
+		next.templates = nil
+	}
+	c.floor = c.resources.changes
+	c.updated = map[string]bool{}
+	next.version++
+	c.snap.Store(&next)
+	c.mu.Unlock()
+	c.reindex()
+}
+
+// listed is one list as it was fetched.
+type listed[T any] struct {
+	items  []T // nil: it was not
+	asked  uint64
+	life   lifetime
+	inPart bool // a beginning: the rest could not be fetched
+}
+
+// wanted returns which of the lists have to be asked for, and begins that; told
+// as in freshness.
+func (c *resourceCache) wanted(now time.Time, told bool) (resources, templates bool, asked uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.resources.freshList(now, told), !c.templates.freshList(now, told), c.resources.asking(now)
+}
+
+// replace puts new lists in place of the old and reports the difference; first:
+// there were no resources before. A beginning of a list replaces none.
+func (c *resourceCache) replace(resources listed[Resource], templates listed[Template]) (d difference, first bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.n++
-	if first || d.any {
-		c.snap.Store(&serverSnapshot{name: old.name, mention: old.mention, resources: slices.Clip(resources), templates: templates, version: old.version + 1})
+	old := c.snap.Load()
+	next := *old
+	first = !c.resources.held
+	if resources.asked >= c.floor && take(&c.resources, resources) {
+		d = diff(old.resources, resources.items, func(r *Resource) string { return r.URI }, sameResource)
+		next.resources = slices.Clip(resources.items)
+	}
+	if templates.asked >= c.floor && take(&c.templates, templates) && !slices.Equal(old.templates, templates.items) {
+		d = d.and(diff(old.templates, templates.items, func(t *Template) string { return t.URITemplate }, func(a, b *Template) bool { return *a == *b }))
+		next.templates = templates.items
+	}
+	if d.any || first && c.resources.held {
+		next.version++
+		c.snap.Store(&next)
 	}
 	return d, first
+}
+
+// take notes a list that came, and reports whether it is to be held: a
+// beginning replaces nothing.
+func take[T any](f *freshness, list listed[T]) bool {
+	switch {
+	case list.items == nil || list.inPart && f.held:
+		return false
+	case list.inPart:
+		f.cameInPart(list.life)
+	default:
+		f.came(list.asked, list.life)
+	}
+	return true
 }
 
 // reindex makes the lists searchable. It takes a while for long ones (0.1 s for
@@ -133,20 +177,7 @@ func sameResource(a, b *Resource) bool {
 		(a.Size == nil) == (b.Size == nil) && (a.Size == nil || *a.Size == *b.Size)
 }
 
-// stale reports whether the server said that the list changed since it was
-// fetched, or it was not fetched yet.
-func (c *resourceCache) stale() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return !c.fetched || c.old()
-}
-
-// old reports whether the list is known to be out of date; c.mu is held.
-func (c *resourceCache) old() bool {
-	return c.seen != c.changes || !c.until.IsZero() && time.Now().After(c.until)
-}
-
-// fetches counts the lists that were fetched.
+// fetches counts the fetches that ended.
 func (c *resourceCache) fetches() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -157,15 +188,16 @@ func (c *resourceCache) fetches() uint64 {
 func (c *resourceCache) count() (n int, fetched bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.snap.Load().resources), c.fetched
+	return len(c.snap.Load().resources), c.resources.held
 }
 
 // list returns the lists as they are held, never blocking on a server.
 func (c *resourceCache) list() ResourceList {
-	snap := c.snap.Load()
+	now := time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	out := ResourceList{Resources: snap.resources, Templates: snap.templates, Fetched: c.fetched, Stale: c.fetched && (c.offline || c.old())}
+	snap := c.snap.Load()
+	out := ResourceList{Resources: snap.resources, Templates: snap.templates, Fetched: c.resources.held, Stale: c.resources.old(now) || c.templates.old(now)}
 	if len(c.updated) > 0 {
 		out.Resources = slices.Clone(snap.resources)
 		for i := range out.Resources {

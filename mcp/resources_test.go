@@ -110,37 +110,68 @@ func TestDiff(t *testing.T) {
 
 func TestBodiesAreBounded(t *testing.T) {
 	var b bodies
+	now := time.Now()
 	put := func(uri string, n int) {
-		b.end(b.begin(uri), []Content{{Text: strings.Repeat("x", n)}}, true, time.Time{})
+		b.end(b.begin(uri), fetched{contents: []Content{{URI: uri, Text: strings.Repeat("x", n)}, {URI: "part:" + uri}}, told: true, keep: true, at: now})
 	}
 	for i := range 1000 {
 		put(fmt.Sprint("u:", i), 100<<10)
 	}
-	if b.size > maxBodies || b.order.Len() != len(b.byURI) || b.order.Len() < 30 {
-		t.Errorf("%d bytes in %d bodies", b.size, b.order.Len())
+	if b.size > maxBodies || b.order.Len() != len(b.byURI) || b.order.Len() != len(b.byPart) || b.order.Len() < 30 {
+		t.Errorf("%d bytes in %d bodies, %d parts", b.size, b.order.Len(), len(b.byPart))
 	}
-	if b.get("u:999", time.Now()) == nil || b.get("u:0", time.Now()) != nil {
+	if b.get("u:999", now) == nil || b.get("u:0", now) != nil {
 		t.Error("not the last ones are kept")
 	}
 	put("u:big", maxBodyBytes+1)
-	if b.get("u:big", time.Now()) != nil {
+	if contents, _ := b.last("u:big"); contents != nil {
 		t.Error("a big one is kept")
 	}
-	// An update that comes while it is read keeps it from being fresh.
-	x := b.begin("u:x")
-	b.drop("u:x")
-	if b.end(x, []Content{{}}, true, time.Time{}) || b.get("u:x", time.Now()) != nil {
-		t.Error("kept although it changed")
+}
+
+// An update makes stale what it is of, what holds it as a part, and what it
+// lies below; a fetch under way likewise.
+func TestUpdatesReachTheBodies(t *testing.T) {
+	now := time.Now()
+	type world struct {
+		*bodies
+		reading *bodyRead
 	}
-	timed := b.begin("u:t")
-	b.gap()
-	b.end(timed, []Content{{}}, true, time.Now().Add(time.Hour))
-	if b.get("u:t", time.Now()) == nil || b.get("u:999", time.Now()) != nil || b.get("u:t", time.Now().Add(2*time.Hour)) != nil {
-		t.Error("a gap, or the time, decides wrongly")
-	}
-	b.clear()
-	if b.size != 0 || len(b.byURI) != 0 || len(b.reading) != 0 {
-		t.Errorf("%+v", b.size)
+	fresh := func(b *bodies, uri string) bool { return b.get(uri, now) != nil }
+	for _, c := range []struct {
+		held, update string
+		stale        bool
+	}{
+		{"file://a/b", "file://a/b", true},
+		{"file://a/b", "file://a/b/c/d", true},
+		{"file://a/b/", "file://a/b/c", true},
+		{"file://a/b", "file://a/b/", true},
+		{"a", "a/b", true},
+		{"a/", "a/b", true},
+		{"file://a/b", "file://a/bc", false},
+		{"file://a/b/c", "file://a/b", false},
+		{"file://a/b", "file://a", false},
+		{"file://a/b", "", false},
+		{"file://a/b", "/", false},
+		{"urn:x:1", "urn:x:12", false},
+		{"file://a/b", "part://1", true},
+	} {
+		w := world{bodies: &bodies{}}
+		w.end(w.begin(c.held), fetched{contents: []Content{{URI: c.held}, {URI: "part://1"}, {URI: "part://1"}}, told: true, keep: true, at: now})
+		w.reading = w.begin(c.held)
+		w.changed(c.update)
+		if got := !fresh(w.bodies, c.held); got != c.stale {
+			t.Errorf("%s after an update of %s: stale %v", c.held, c.update, got)
+		}
+		if contents, at := w.last(c.held); len(contents) != 3 || !at.Equal(now) {
+			t.Errorf("%s is lost by an update of %s", c.held, c.update)
+		}
+		if c.update != "part://1" && w.reading.changed != c.stale { // what a fetch will hold is not known yet
+			t.Errorf("a fetch of %s with an update of %s: changed %v", c.held, c.update, w.reading.changed)
+		}
+		if undisturbed := w.end(w.reading, fetched{contents: []Content{{}}, told: true, keep: true, at: now}); undisturbed != !w.reading.changed || len(w.bodies.reading) != 0 {
+			t.Errorf("%s: undisturbed %v, %d under way", c.held, undisturbed, len(w.bodies.reading))
+		}
 	}
 }
 
@@ -160,5 +191,87 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	}
 	if got := len(log.Method(t, "resources/read")); got != n+1 {
 		t.Errorf("read %d times", got)
+	}
+}
+
+// One of the two lists that goes wrong takes nothing from the other.
+func TestResourcesAndTemplatesAreFetchedApart(t *testing.T) {
+	t.Parallel()
+	h := open(t, map[string]mcptest.Options{
+		"templates": {Broken: []string{"resources/templates/list"}},
+		"resources": {Broken: []string{"resources/list"}},
+	})
+	eventually(t, "resources", func() bool { return len(h.uris("templates")) == 3 })
+	templates := func(server string) int { list, _ := h.Resources(server); return len(list.Templates) }
+	eventually(t, "templates", func() bool { return templates("resources") == 1 })
+	for server, want := range map[string]string{"templates": "resources could not be fetched: its templates: broken as asked", "resources": "resources could not be fetched: broken as asked"} {
+		eventually(t, "it is told", func() bool {
+			return slices.ContainsFunc(h.kind(server, EventProblem), func(e Event) bool { return strings.Contains(e.Text, want) })
+		})
+	}
+	if list, err := h.ListResources(t.Context(), "templates"); err == nil || len(list.Resources) != 3 || !list.Stale || !list.Fetched {
+		t.Errorf("%+v %v", list, err)
+	}
+}
+
+// A page that fails: at first what came before it is better than nothing, and
+// is said to be old; later the old list stays.
+func TestAPageThatFails(t *testing.T) {
+	t.Parallel()
+	n := 10
+	o := mcptest.HTTPOptions{}
+	o.Resources, o.Page = &n, 4
+	srv := mcptest.ServeHTTP(t, o)
+	second := func(r mcptest.HTTPRequest) bool {
+		return r.Method == "resources/list" && strings.Contains(string(r.Params), `"4"`)
+	}
+	broken := mcptest.Answer(200, "application/json", `{"jsonrpc":"2.0","id":{id},"error":{"code":-32603,"message":"a broken page"}}`)
+	srv.Break(second, broken)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	eventually(t, "the first page", func() bool { return len(h.uris("fake")) == 4 })
+	told := func() int {
+		return len(slices.DeleteFunc(h.kind("fake", EventProblem), func(e Event) bool { return !strings.Contains(e.Text, "a broken page") }))
+	}
+	eventually(t, "it is told", func() bool { return told() == 1 })
+	if list, err := h.ListResources(t.Context(), "fake"); err == nil || !list.Stale || !list.Fetched || len(list.Resources) != 4 || len(list.Templates) != 1 {
+		t.Errorf("%+v %v", list, err)
+	}
+	srv.Mend()
+	if list, err := h.ListResources(t.Context(), "fake"); err != nil || list.Stale || len(list.Resources) != 10 {
+		t.Errorf("%+v %v", list, err)
+	}
+	srv.Break(second, broken)
+	h.mustCall("fake", "add_resource", nil)
+	eventually(t, "it is told again", func() bool { return told() == 2 })
+	if list, err := h.Resources("fake"); err != nil || !list.Stale || len(list.Resources) != 10 {
+		t.Errorf("%d %v %v", len(list.Resources), list.Stale, err)
+	}
+}
+
+// The tools of a server that says how long they last are asked for anew before
+// a model call, and not by the clock.
+func TestToolsLastAsLongAsTheServerSays(t *testing.T) {
+	t.Parallel()
+	for name, hints := range map[string]map[string]any{"short": {"ttlMs": 1}, "long": {"ttlMs": 3_600_000}, "zero": {"ttlMs": 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := mcptest.NewLog(t)
+			h := open(t, map[string]mcptest.Options{"fake": {Modern: true, Hints: hints, Log: string(log)}})
+			eventually(t, "prompts", func() bool { return h.status("fake").Prompts != nil })
+			h.mustCall("fake", "sleep", args{"seconds": 0.2}) // what asks by the clock would ask meanwhile
+			if n := len(log.Method(t, "tools/list")); n != 1 {
+				t.Fatalf("asked for %d times by itself", n)
+			}
+			h.Settle(t.Context())
+			want := 1
+			if name == "short" {
+				want = 2
+			}
+			if n := len(log.Method(t, "tools/list")); n != want {
+				t.Errorf("asked for %d times", n)
+			}
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -117,7 +118,7 @@ func FuzzResults(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
 		raw := json.RawMessage(in)
-		items, _ := parsePage(raw, "tools")
+		items, _, _ := parsePage(raw, "tools")
 		for _, item := range append(items, raw) {
 			if tool, ok := parseTool("s", item); ok {
 				var o map[string]json.RawMessage
@@ -138,8 +139,9 @@ func FuzzResults(f *testing.F) {
 		}
 		parseContents("u", raw)
 		parseCapabilities(raw)
-		if ttl := parseTTL(raw); ttl < 0 || ttl.Hours() > 24 {
-			t.Fatalf("%q: %v", in, ttl)
+		now := time.Now()
+		if l := parseLifetime(raw, true, now); l.lasts && (l.until.Before(now) || l.until.After(now.Add(maxLifetime)) || !l.said) {
+			t.Fatalf("%q: %+v", in, l)
 		}
 		if s := clip(string(in), 5); utf8.Valid(in) && !utf8.ValidString(s) || len(s) > 5+len("…") {
 			t.Fatalf("clip %q: %q", in, s)

@@ -88,14 +88,13 @@ type session struct {
 	final      bool   // failed or disabled by configuration: nothing starts it
 	conn       *connection
 	abort      context.CancelCauseFunc // ends the start under way, if any
-	hasTools   bool
 	tools      []Tool
-	toolsAt    time.Time // when they were asked for
-	hasPrompts bool
+	toolsAge   freshness
 	prompts    []Prompt
-	promptsOld bool // the server said that the prompts changed since
-	announced  bool // EventReady was sent
-	mourned    bool // EventLost or EventFailed was sent since it was ready
+	promptsAge freshness
+	told       [listKinds]string // what was told of a list that could not be fetched since it last was
+	announced  bool              // EventReady was sent
+	mourned    bool              // EventLost or EventFailed was sent since it was ready
 }
 
 func newSession(h *hub, cfg ServerConfig) *session {
@@ -253,7 +252,7 @@ func (s *session) info() ServerInfo {
 		}
 		return &n
 	}
-	i.Tools, i.Prompts = count(s.hasTools, len(s.tools)), count(s.hasPrompts, len(s.prompts))
+	i.Tools, i.Prompts = count(s.toolsAge.held, len(s.tools)), count(s.promptsAge.held, len(s.prompts))
 	i.Resources = count(fetched, resources)
 	return i
 }

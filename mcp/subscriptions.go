@@ -90,7 +90,7 @@ func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool
 	}
 	known, active, evicted := c.subs.want(uri)
 	if evicted != "" {
-		s.cache.bodies.drop(evicted)
+		s.cache.bodies.changed(evicted)
 	}
 	if c.modern {
 		// One that is known is in the listening, or in the one that is asked for:

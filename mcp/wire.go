@@ -36,11 +36,13 @@ type link struct {
 type exchange struct {
 	life   context.Context            //nolint:containedctx // not nil: it alone ends the request
 	fields map[string]json.RawMessage // set in the request's params, byte for byte
-	result json.RawMessage
-	needs  *inputRequired // what the server needs before it gives a result; nil: nothing
-	rounds int            // how often it was given what it needs
-	err    *rpcError
-	given  error // why the request was given up; nil: it was not
+	// sending is told the request's id; nil: nobody is.
+	sending func(id mcpgo.RequestId)
+	result  json.RawMessage
+	needs   *inputRequired // what the server needs before it gives a result; nil: nothing
+	rounds  int            // how often it was given what it needs
+	err     *rpcError
+	given   error // why the request was given up; nil: it was not
 }
 
 type exchangeKey struct{}
@@ -91,6 +93,9 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	}
 	if ex.fields != nil {
 		req.Params = withFields(req.Params, ex.fields)
+	}
+	if ex.sending != nil {
+		ex.sending(req.ID)
 	}
 	resp, err := l.send(ctx, req)
 	switch {

@@ -44,7 +44,11 @@ type listener struct {
 		URIs      []string `json:"resourceSubscriptions"`
 	}
 	ctx context.Context // says where its notifications go
+	end chan string     // capacity 1: how the server ends it
 }
+
+// errNoAnswer says that a request gets none.
+var errNoAnswer = errors.New("no answer")
 
 // message is any JSON-RPC message.
 type message struct {
@@ -102,7 +106,7 @@ func (f *fake) begin(ctx context.Context, scope string, id json.RawMessage) (_ c
 // answer answers one request; false: it was cancelled and gets none.
 func (f *fake) answer(ctx context.Context, m message) (message, bool) {
 	result, err := f.result(ctx, m)
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, errNoAnswer) {
 		return message{}, false
 	}
 	out := message{ID: m.ID, Result: result}

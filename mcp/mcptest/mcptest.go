@@ -41,7 +41,7 @@ type Options struct {
 	Versions  []string      // of the protocol that it speaks in its era, if not all: others are refused with this list
 	NoAck     bool          // and does not acknowledge subscriptions/listen
 	Child     bool          // starts a grandchild that lives on and holds stdout
-	TTL       time.Duration // ttlMs of resources/read and resources/list
+	Hints     object        // fields of every list and read beside their own: ttlMs, cacheScope
 
 	// Methods that go wrong.
 	Silent      bool                       // answers nothing at all

@@ -102,13 +102,14 @@ func (f *fake) capabilities() object {
 	return all
 }
 
-// listen acknowledges and holds the stream open until it is cancelled.
+// listen acknowledges and holds the stream open until it is cancelled, or the
+// tool unlisten ends it.
 func (f *fake) listen(ctx context.Context, m message) (any, error) {
 	var p struct {
 		Notifications json.RawMessage `json:"notifications"`
 	}
 	_ = json.Unmarshal(m.Params, &p)
-	l := &listener{id: m.ID, ctx: ctx}
+	l := &listener{id: m.ID, ctx: ctx, end: make(chan string, 1)}
 	_ = json.Unmarshal(p.Notifications, &l.filter)
 	f.mu.Lock()
 	f.listeners[l] = true
@@ -124,8 +125,20 @@ func (f *fake) listen(ctx context.Context, m message) (any, error) {
 			"_meta":         object{"io.modelcontextprotocol/subscriptionId": m.ID},
 		})
 	}
-	<-ctx.Done()
-	return nil, ctx.Err()
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case how := <-l.end:
+		switch how {
+		case "result":
+			return object{"resultType": "complete"}, nil
+		case "text":
+			f.notify(ctx, "notifications/cancelled", object{"requestId": string(m.ID)})
+		default:
+			f.notify(ctx, "notifications/cancelled", object{"requestId": m.ID, "reason": "shutting down"})
+		}
+		return nil, errNoAnswer
+	}
 }
 
 // page returns one page of a list. Cursors are the index of the next item,
@@ -160,9 +173,7 @@ func (f *fake) page(key string, items []any, params json.RawMessage) (any, error
 		r["nextCursor"] = strconv.Itoa(f.Page)
 	}
 	r[key] = items[start:end]
-	if f.TTL > 0 {
-		r["ttlMs"] = f.TTL.Milliseconds()
-	}
+	maps.Copy(r, f.Hints)
 	return r, nil
 }
 
@@ -261,9 +272,7 @@ func (f *fake) read(params json.RawMessage) (any, error) {
 	}
 	f.mu.Unlock()
 	r := object{"contents": []object{{"uri": p.URI, "mimeType": "text/markdown", "text": text}}}
-	if f.TTL > 0 {
-		r["ttlMs"] = f.TTL.Milliseconds()
-	}
+	maps.Copy(r, f.Hints)
 	return r, nil
 }
 

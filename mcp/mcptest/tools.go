@@ -33,6 +33,7 @@ var toolList = []struct {
 	{"noread", "Read nothing any more", nil},
 	{"flood", "Send so many log messages, and half as many resources/list_changed", object{"n": "integer", "level": "string"}},
 	{"storm", "Send so many tools/list_changed after adding late_tool", object{"n": "integer"}},
+	{"unlisten", "End each subscriptions/listen: by its result, by cancelled, or as cancelled under its id as text", object{"text": "string"}},
 	{"updates", "Send so many resources/updated a second", object{"rate": "integer", "seconds": "number"}},
 	{"log", "Send one log message", object{"level": "string", "text": "string"}},
 	{"notify", "Send a notification without params", object{"method": "string"}},
@@ -234,6 +235,13 @@ func (f *fake) noisy(ctx context.Context, name string, a arguments) (any, error)
 		f.addTool()
 		f.notify(ctx, "notifications/tools/list_changed", nil)
 		return text("stormed"), nil
+	case "unlisten":
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for l := range f.listeners {
+			l.end <- a.Text
+		}
+		return text(fmt.Sprint(len(f.listeners))), nil
 	case "updates":
 		return f.updates(ctx, a)
 	}
