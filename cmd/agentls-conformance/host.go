@@ -83,8 +83,3 @@ func (h *host) tolerate(err error) {
 		h.log.Info("refused", "err", err)
 	}
 }
-
-// answer is the person: nothing is asked of one yet.
-func (h *host) answer(_ context.Context, r mcp.Request) {
-	r.Reply(mcp.RequestAnswer{})
-}

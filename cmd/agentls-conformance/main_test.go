@@ -117,3 +117,17 @@ func TestSuiteThatIsNotInstalled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestFormIsFilledIn: defaults as they are, and what has to be given.
+func TestFormIsFilledIn(t *testing.T) {
+	t.Parallel()
+	content, err := filledIn(json.RawMessage(`{"type":"object","required":["a","b","c","d","e"],"properties":{
+		"a":{"type":"string","minLength":3},"b":{"type":"boolean"},"c":{"type":"integer","minimum":7},"d":{"type":"string","enum":["x","y"]},"e":{"type":"string","oneOf":[{"const":"k","title":"K"}]},
+		"f":{"type":"string","default":"as it is"},"g":{"type":"number"},"h":{"type":"boolean","default":false}}}`))
+	if want := `{"a":"xxx","b":true,"c":7,"d":"x","e":"k","f":"as it is","h":false}`; err != nil || string(content) != want {
+		t.Errorf("%s %v", content, err)
+	}
+	if _, err := filledIn(json.RawMessage(`7`)); err == nil {
+		t.Error("a form that is none is filled in")
+	}
+}
