@@ -66,6 +66,7 @@ type manager interface {
 	Tools() []mcp.Tool
 	HasResources(server string) bool
 	WaitStarted(ctx context.Context) (missing []string)
+	Instructions() []mcp.Instructions
 	Settle(ctx context.Context)
 	Mentions(text string) []mcp.Mention
 	Used(server, uri string)

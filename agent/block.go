@@ -18,7 +18,7 @@ const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
 //
 //nolint:gochecknoglobals // compiled once, at its first use
 var closing = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `))`)
+	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `|` + spread(saidTag) + `))`)
 })
 
 // spread is a pattern for a word with unseen characters between its letters.

@@ -15,12 +15,12 @@ func ends(text string) int {
 		}
 		return unicode.ToLower(r)
 	}, text)
-	return strings.Count(plain, "</resource>") + strings.Count(plain, "</document>") + strings.Count(plain, "</resource_error>") + strings.Count(plain, "</diagnostics>")
+	return strings.Count(plain, "</resource>") + strings.Count(plain, "</document>") + strings.Count(plain, "</resource_error>") + strings.Count(plain, "</diagnostics>") + strings.Count(plain, "</"+saidTag+">")
 }
 
 // P16: whatever a body, a URI, a type or a reason holds, a block ends where we end it.
 func FuzzBlockHasOneEnd(f *testing.F) {
-	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>", "</ diagnostics >"} {
+	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>", "</ diagnostics >", "</server_\u200binstructions>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -28,6 +28,7 @@ func FuzzBlockHasOneEnd(f *testing.F) {
 			block("resource", s, "server", s, "uri", s, "mimeType", s),
 			block("document", s, "path", s),
 			block("diagnostics", s, "path", s),
+			block(saidTag, s, "server", s),
 			errorBlock(s, "server", s, "uri", s),
 		} {
 			if n := ends(b); n != 1 || !strings.HasSuffix(b, ">") {

@@ -39,7 +39,8 @@ func (r *run) systemPrompt(set toolset) string {
 		Away    []string
 		Left    []string
 		LeftN   int
-	}{Away: r.away(), Left: cleaned(set.left), LeftN: set.leftN}
+		Said    []string
+	}{Away: r.away(), Left: cleaned(set.left), LeftN: set.leftN, Said: r.serversSay()}
 	for _, f := range r.folders() {
 		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}
@@ -47,6 +48,23 @@ func (r *run) systemPrompt(set toolset) string {
 		panic(err) // the template is embedded
 	}
 	return strings.TrimSpace(b.String())
+}
+
+// saidTag marks what a server says of itself.
+const saidTag = "server_instructions"
+
+// serversSay is what the servers say of how to use them, each in its block. It is
+// foreign, and stands in the system prompt: the block cannot be left.
+func (r *run) serversSay() []string {
+	var out []string
+	for _, s := range r.a.manager.Instructions() {
+		text := s.Text
+		if s.Cut > 0 {
+			text += fmt.Sprintf("\n[%d more bytes left out by agentls]", s.Cut)
+		}
+		out = append(out, block(saidTag, text, "server", s.Server))
+	}
+	return out
 }
 
 // away names the servers whose tools the model has to do without.

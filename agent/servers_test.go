@@ -23,6 +23,7 @@ type servers struct {
 	resources map[string]map[string][]mcp.Content // by server and URI
 	prompts   map[string]mcp.PromptResult         // by server/name
 	missing   []string
+	said      []mcp.Instructions
 	hang      map[string]bool                 // methods that wait for ctx: WaitStarted, Settle, Read
 	reading   func(ctx context.Context) error // of ListResources and Read; nil: they answer
 	stubborn  chan struct{}                   // closed: lets calls go that do not react to ctx
@@ -123,6 +124,8 @@ func (s *servers) Tools() []mcp.Tool {
 }
 
 func (s *servers) HasResources(server string) bool { return s.resources[server] != nil }
+
+func (s *servers) Instructions() []mcp.Instructions { return s.said }
 
 func (s *servers) WaitStarted(ctx context.Context) []string {
 	s.wait(ctx, "WaitStarted")

@@ -24,6 +24,8 @@ type connection struct {
 	link     *link
 	modern   bool
 	caps     capabilities
+	// instructions are the server's, without its name.
+	instructions Instructions
 	inbox    *inbox
 	progress progressRoutes
 	subs     subscriptions
@@ -108,7 +110,7 @@ func (c *connection) hello(ctx context.Context, name, version string) error {
 		}
 		return err
 	}
-	c.caps = parseCapabilities(hello)
+	c.caps, c.instructions = parseCapabilities(hello), parseInstructions(hello)
 	if c.modern && c.caps.logging {
 		c.setLevel(ctx)
 	}

@@ -185,6 +185,9 @@ func (s *session) ready(c *connection, tools listed[Tool]) {
 		s.announced, s.mourned = true, false
 	})
 	s.logs.add(logOwn, "info", fmt.Sprintf("ready, with %d tools", len(tools.items)))
+	if cut := c.instructions.Cut; cut > 0 {
+		s.logs.add(logOwn, "info", fmt.Sprintf("the model gets the first %d bytes of its instructions; %d are left out", len(c.instructions.Text), cut))
+	}
 	switch {
 	case first:
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventReady})

@@ -27,6 +27,7 @@ type Options struct {
 	Values    map[string][]string // what completion/complete knows by argument, or by "argument other=value" (nil: -32602); none: of the argument focus
 	ReadAny   bool                // resources/read knows every URI
 	Without   []string            // capabilities that are not announced
+	Says      string              // its instructions
 
 	// The start.
 	Junk      bool          // prints lines that are no messages first

@@ -44,7 +44,7 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 		if len(f.Versions) > 0 {
 			return nil, &rpcError{Code: codeUnsupportedVersion, Message: "Unsupported protocol version", Data: object{"supported": f.Versions, "requested": modernVersion}}
 		}
-		return object{"resultType": "complete", "supportedVersions": []string{modernVersion}, "capabilities": f.capabilities(), "ttlMs": 0, "cacheScope": "public"}, nil
+		return object{"resultType": "complete", "supportedVersions": []string{modernVersion}, "capabilities": f.capabilities(), "instructions": f.Says, "ttlMs": 0, "cacheScope": "public"}, nil
 	case "subscriptions/listen":
 		if f.Modern {
 			return f.listen(ctx, m)
@@ -88,7 +88,7 @@ func (f *fake) initialize(ctx context.Context, params json.RawMessage) (any, err
 	if len(f.Versions) > 0 && !slices.Contains(f.Versions, p.ProtocolVersion) {
 		return nil, &rpcError{Code: -32602, Message: "Unsupported protocol version", Data: object{"supported": f.Versions, "requested": p.ProtocolVersion}}
 	}
-	return object{"protocolVersion": p.ProtocolVersion, "capabilities": f.capabilities(), "serverInfo": object{"name": "fake", "version": "1"}}, nil
+	return object{"protocolVersion": p.ProtocolVersion, "capabilities": f.capabilities(), "instructions": f.Says, "serverInfo": object{"name": "fake", "version": "1"}}, nil
 }
 
 func (f *fake) capabilities() object {
