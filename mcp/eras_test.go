@@ -1,9 +1,12 @@
 package mcp
 
 import (
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"agentls/mcp/mcptest"
 )
@@ -130,5 +133,42 @@ func TestModernTTLKeepsABodyForItsTime(t *testing.T) {
 	}
 	if n := len(log.Method(t, "resources/read")); n != 1 {
 		t.Errorf("read %d times", n)
+	}
+}
+
+// MayDay-wpf/snow-app#56, teradata-labs/loom#327: a server of the old era that
+// is silent at a method that it does not know, or says -32602, is waited for or
+// given up. It is never asked for the new one.
+func TestServersThatAreOddAboutTheOtherEra(t *testing.T) {
+	t.Parallel()
+	log := mcptest.NewLog(t)
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{Unanswered: []string{"server/discover"}, Log: string(log)})})
+	within(t, 5*time.Second, "the start", h.started)
+	if got := h.mustCall("fake", "echo", args{"text": "hello"}); got != "hello" || len(log.Method(t, "server/discover")) != 0 {
+		t.Errorf("%q after %v", got, log.Entries(t))
+	}
+	// One that is said to be modern, and is silent, is given up in words.
+	c := fakeConfig(t, "silent", mcptest.Options{Unanswered: []string{"server/discover"}})
+	c.Protocol, c.StartupTimeout = "modern", 300*time.Millisecond
+	h.Configure([]ServerConfig{c})
+	h.started()
+	if i := h.status("silent"); i.Status != StatusFailed || !strings.Contains(i.Error, "no answer to the start within 300ms") {
+		t.Errorf("%+v", i)
+	}
+	// A server of the new era may refuse initialize by whatever code it likes
+	// (gopls answers 0 to what it does not know).
+	for _, code := range []int{0, -32000, -32600, -32601, -32602, -32603} {
+		for _, status := range []int{http.StatusOK, http.StatusBadRequest} {
+			srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+			srv.Break(mcptest.Method("initialize"), mcptest.Answer(status, "application/json", fmt.Sprintf(`{"jsonrpc":"2.0","id":{id},"error":{"code":%d,"message":"no"}}`, code)))
+			h := newHouse(t, Options{}, fast())
+			h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+			h.started()
+			if i := h.status("fake"); i.Status != StatusReady {
+				t.Errorf("%d with HTTP %d: %+v", code, status, i)
+			}
+			h.Close()
+		}
 	}
 }

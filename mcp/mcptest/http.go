@@ -42,6 +42,8 @@ type HTTPOptions struct {
 	Mode HTTPMode
 	JSON bool // answers as application/json; else as server-sent events
 	TLS  bool // https, with the certificate of [HTTPServer.CertPEM]
+	H2   bool // and HTTP/2
+	Gzip bool // answers compressed, event by event, who takes it
 
 	// Server-sent events that go wrong, or are rarely seen.
 	Replay    bool          // ids on events, which are sent again after a Last-Event-ID
@@ -96,6 +98,9 @@ func ServeHTTP(tb testing.TB, o HTTPOptions) *HTTPServer {
 	if o.Mode == SSE {
 		path = "/sse"
 	}
+	if o.H2 && !o.TLS {
+		tb.Fatal("H2 needs TLS")
+	}
 	if o.TLS {
 		scheme = "https"
 		borrowed := httptest.NewUnstartedServer(nil)
@@ -129,16 +134,20 @@ func (s *HTTPServer) listen(tb testing.TB, address string) {
 		tb.Fatal(err)
 	}
 	s.host = l.Addr().String()
+	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.count, Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(!s.o.H2)
+	server.Protocols.SetHTTP2(s.o.H2)
+	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{s.cert}, MinVersion: tls.VersionTLS12}
+	serve := server.Serve
 	if s.o.TLS {
-		l = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{s.cert}, NextProtos: []string{"http/1.1"}, MinVersion: tls.VersionTLS12})
+		serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 	}
-	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), ConnState: s.count}
 	s.mu.Lock()
 	s.server = server
 	s.life, s.end = context.WithCancel(context.Background())
 	s.sessions, s.streams = map[string]*httpSession{}, map[string]*stream{}
 	s.mu.Unlock()
-	s.work.Go(func() { _ = server.Serve(l) }) // ends by kill
+	s.work.Go(func() { _ = serve(l) }) // ends by kill
 }
 
 // Stop ends the server as a kill does: every connection is closed, and

@@ -44,6 +44,11 @@ func (s *HTTPServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	in := *rec
 	s.mu.Unlock()
+	if s.o.Gzip {
+		z := compressed(w, r)
+		defer z.end()
+		w = z
+	}
 	w = recorder{w, s, rec}
 	if f := s.fault(in); f != nil {
 		f(s, w, r, in)
