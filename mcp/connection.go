@@ -33,6 +33,7 @@ type connection struct {
 	completions completions
 	calls       calls    // under way, which a server's requests may come of
 	incoming    incoming // the server's requests
+	links       links    // of its elicitations
 	clocks      clocks
 	// serve answers a request of the server's.
 	serve   func(ctx context.Context, r serverRequest) (result any, err error)
@@ -189,9 +190,16 @@ func (c *connection) ask(ctx context.Context, what string, ex *exchange, call fu
 // the server's log that the request was given up, and why (basic/utilities/
 // cancellation: both parties should log reasons).
 func (c *connection) askWithin(ctx context.Context, what string, ex *exchange, call func(context.Context) error) (json.RawMessage, error) {
-	for {
+	for linked := false; ; {
 		err := call(context.WithValue(ctx, exchangeKey{}, ex))
 		switch {
+		case ex.err != nil && ex.err.Code == codeURLElicitationRequired && mayNeedInput[ex.method] && !linked:
+			ex.err.Message = c.redact(ex.err.Message)
+			if err := c.openLinks(ctx, ex.err); err != nil {
+				return nil, err
+			}
+			linked, ex.err = true, nil
+			continue
 		case ex.err != nil:
 			ex.err.Message = c.redact(ex.err.Message)
 			return nil, ex.err

@@ -17,6 +17,7 @@ const (
 	EventResources EventKind = "resources" // likewise the resources
 	EventPrompts   EventKind = "prompts"   // likewise the prompts
 	EventUpdated   EventKind = "updated"   // notifications/resources/updated of URI
+	EventCompleted EventKind = "completed" // what a link of its elicitation was opened for is done
 	EventLog       EventKind = "log"       // notifications/message: LogLevel, Text
 	EventProblem   EventKind = "problem"   // something odd that we mended or dropped: Text (junk on stdout, a repeated cursor …)
 )

@@ -152,15 +152,12 @@ func (c *connection) giveInput(ctx context.Context, ex *exchange) error {
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	answers := make([]json.RawMessage, len(need.requests))
+	answers := make([]any, len(need.requests))
 	var wg sync.WaitGroup
 	for i, r := range need.requests {
 		wg.Go(func() {
-			result, err := c.serve(ctx, serverRequest{method: r.method, params: r.params, origin: originOf(ctx)})
-			if err == nil {
-				answers[i], err = json.Marshal(result)
-			}
-			if err != nil {
+			result, err := c.serve(ctx, serverRequest{method: r.method, params: r.params, origin: originOf(ctx), opened: ex.opened})
+			if answers[i] = result; err != nil {
 				cancel(fmt.Errorf("the server needs %s, which it did not get: %w", clip(r.method, 100), err))
 			}
 		})
@@ -170,9 +167,18 @@ func (c *connection) giveInput(ctx context.Context, ex *exchange) error {
 		return context.Cause(ctx)
 	}
 	responses := map[string]json.RawMessage{}
+	opened := map[string]bool{}
 	for i, r := range need.requests {
-		responses[r.key] = answers[i]
+		raw, err := json.Marshal(answers[i])
+		if err != nil {
+			return err
+		}
+		responses[r.key] = raw
+		if e, ok := answers[i].(elicitResult); ok && e.opened != "" {
+			opened[e.opened] = true
+		}
 	}
+	ex.opened = opened
 	raw, err := json.Marshal(responses)
 	ex.fields["inputResponses"] = raw
 	return err

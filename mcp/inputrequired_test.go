@@ -23,8 +23,8 @@ func modernWays(t *testing.T, test func(t *testing.T, h *house)) {
 func rawJSON(raw string) json.RawMessage { return json.RawMessage(raw) }
 
 const twoForms = `{
-	"zebra": {"method": "elicitation/create", "params": {"message": "first", "requestedSchema": {"type": "object", "properties": {}}}},
-	"ant":   {"method": "elicitation/create", "params": {"mode": "form", "message": "second", "requestedSchema": {"type": "object", "properties": {}}}},
+	"zebra": {"method": "elicitation/create", "params": {"message": "first", "requestedSchema": {"type": "object", "properties": {"said": {"type": "string"}}}}},
+	"ant":   {"method": "elicitation/create", "params": {"mode": "form", "message": "second", "requestedSchema": {"type": "object", "properties": {"said": {"type": "string"}}}}},
 	"roots": {"method": "roots/list"}
 }`
 

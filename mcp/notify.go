@@ -133,6 +133,10 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 	case string(mcpgo.MethodNotificationCancelled):
 		c.incoming.takeBack(f["requestId"]) // a request of the server's
 		c.listeningEnded(f["requestId"])    // or one of ours that it ends
+	case string(mcpgo.MethodNotificationElicitationComplete):
+		if id, _ := f["elicitationId"].(string); c.links.complete(id) {
+			s.events.put(Event{Server: s.cfg.Name, Kind: EventCompleted})
+		}
 	case string(mcpgo.MethodNotificationMessage):
 		level, text := logLevel(f["level"]), logText(f)
 		s.logs.add(logMessage, level, text)

@@ -16,10 +16,12 @@ const (
 	codeResourceNotFound = -32002
 )
 
-// rpcError is an error that a server answered with.
+// rpcError is an error of JSON-RPC: one that a server answered with, or ours
+// to it.
 type rpcError struct {
 	Code    int
 	Message string
+	Data    json.RawMessage // nil: none
 }
 
 func (e *rpcError) Error() string {

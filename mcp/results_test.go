@@ -90,7 +90,7 @@ func TestContentsAreReadLeniently(t *testing.T) {
 func TestUnknownResourceIsRecognised(t *testing.T) {
 	check := func(code int, message string, want bool) {
 		t.Helper()
-		if got := unknownResource(fmt.Errorf("wrapped: %w", &rpcError{code, message})); got != want {
+		if got := unknownResource(fmt.Errorf("wrapped: %w", &rpcError{Code: code, Message: message})); got != want {
 			t.Errorf("%d %q: %v", code, message, got)
 		}
 	}

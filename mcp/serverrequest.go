@@ -20,6 +20,8 @@ type serverRequest struct {
 	params json.RawMessage // as they came; may be missing
 	conn   *connection
 	origin Origin // the run that it comes of, if that is certain
+	// opened are the links that a person opened for the same call before.
+	opened map[string]bool
 }
 
 // errTakenBack is the cause of the end of a request that the server cancelled.

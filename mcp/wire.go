@@ -39,8 +39,10 @@ type exchange struct {
 	// sending is told the request's id; nil: nobody is.
 	sending func(id mcpgo.RequestId)
 	result  json.RawMessage
-	needs   *inputRequired // what the server needs before it gives a result; nil: nothing
-	rounds  int            // how often it was given what it needs
+	needs   *inputRequired  // what the server needs before it gives a result; nil: nothing
+	rounds  int             // how often it was given what it needs
+	opened  map[string]bool // the links that a person opened for it
+	method  string          // set when it is sent
 	err     *rpcError
 	given   error // why the request was given up; nil: it was not
 }
@@ -88,6 +90,7 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	if ex == nil {
 		return l.send(ctx, req)
 	}
+	ex.method = req.Method
 	if ex.life != nil {
 		ctx = ex.life
 	}
@@ -104,6 +107,9 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 		return nil, err
 	case resp.Error != nil:
 		ex.err = &rpcError{Code: resp.Error.Code, Message: resp.Error.Message}
+		if resp.Error.Data != nil {
+			ex.err.Data, _ = json.Marshal(resp.Error.Data) // was JSON
+		}
 		return resp, nil
 	}
 	if ex.needs, ex.err = parseResultType(req.Method, resp.Result, l.modern); ex.err != nil {

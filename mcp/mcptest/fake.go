@@ -27,6 +27,7 @@ type fake struct {
 	extra     []Tool
 	back      json.RawMessage // the id of what ask_cancel sent last
 	needed    int             // rounds of need
+	refused   bool            // the last call of refuse was
 	late      int             // resources added
 	changes   map[string]int
 	mutated   bool

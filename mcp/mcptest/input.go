@@ -58,3 +58,13 @@ func inputRequired(inputs json.RawMessage, state *string) object {
 	}
 	return r
 }
+
+// refuse answers every other call with an error; code 0 begins anew.
+func (f *fake) refuse(a arguments) (any, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.refused = !f.refused && a.Code != 0; f.refused {
+		return nil, &rpcError{Code: a.Code, Message: a.Text, Data: a.Params}
+	}
+	return text("not refused"), nil
+}

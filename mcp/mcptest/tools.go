@@ -36,7 +36,8 @@ var toolList = []struct {
 	{"unlisten", "End each subscriptions/listen: by its result, by cancelled, or as cancelled under its id as text", object{"text": "string"}},
 	{"updates", "Send so many resources/updated a second", object{"rate": "integer", "seconds": "number"}},
 	{"log", "Send one log message", object{"level": "string", "text": "string"}},
-	{"notify", "Send a notification without params", object{"method": "string"}},
+	{"notify", "Send a notification", object{"method": "string", "params": "object"}},
+	{"refuse", "Answer every other time with an error of this code and data", object{"code": "integer", "text": "string", "params": "object"}},
 	{"progress", "Report so many steps, so far apart", object{"steps": "integer", "every": "number"}},
 	{"ask", "Send the client a request and answer with its answer", object{"method": "string", "params": "object"}},
 	{"ask_cancel", "Send the client a request, take it back when it is said to, and answer with its answer or nothing", object{"method": "string", "params": "object"}},
@@ -87,6 +88,7 @@ type arguments struct {
 	Text, URI, Level, Method string
 	Seconds, Every           float64
 	Bytes, N, Steps, Rate    int
+	Code                     int
 	Params, Inputs           json.RawMessage
 	State                    *string
 }
@@ -135,6 +137,8 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 		return f.askAndCancel(ctx, a)
 	case "need":
 		return f.need(a, params)
+	case "refuse":
+		return f.refuse(a)
 	case "env":
 		env := os.Environ()
 		sort.Strings(env)
@@ -218,7 +222,9 @@ func (f *fake) noisy(ctx context.Context, name string, a arguments) (any, error)
 		f.notify(ctx, "notifications/message", object{"level": a.Level, "logger": "fake", "data": a.Text})
 		return text("logged"), nil
 	case "notify":
-		f.notify(ctx, a.Method, nil)
+		var params object
+		_ = json.Unmarshal(a.Params, &params)
+		f.notify(ctx, a.Method, params)
 		return text("notified"), nil
 	case "flood":
 		for i := range a.N {
