@@ -73,6 +73,7 @@ type manager interface {
 	ListResources(ctx context.Context, server string) (mcp.ResourceList, error)
 	Read(ctx context.Context, server, uri string) ([]mcp.Content, error)
 	GetPrompt(ctx context.Context, server, name string, arguments map[string]string) (mcp.PromptResult, error)
+	CheckArguments(server, tool string, args json.RawMessage) error
 	CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error)
 }
 
@@ -80,6 +81,7 @@ type manager interface {
 // Safe for concurrent use.
 type Agent struct {
 	manager  manager
+	shaped   shapedTools
 	ignored  func(path string, dir bool) bool // whether ignore rules cover an absolute path
 	audit    *Audit
 	secrets  *mcp.Secrets

@@ -71,8 +71,14 @@ func doubleKey(text []byte) (key string, twice bool) {
 // tool that is made here, though Go would take it for one.
 func (t *tool) arguments(text string) (json.RawMessage, error) {
 	args, err := object(text)
-	if err != nil || t == nil || t.definition != "" {
+	if err != nil || t == nil {
 		return args, err
+	}
+	if t.check != nil {
+		return args, misfit(t.check(args))
+	}
+	if t.definition != "" {
+		return args, nil
 	}
 	var given map[string]json.RawMessage
 	var schema struct {
@@ -88,6 +94,14 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 		}
 	}
 	return args, nil
+}
+
+// misfit says of arguments what a schema has against them.
+func misfit(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("the arguments do not fit the tool's schema: %w", err)
 }
 
 // into decodes a tool's arguments; the error tells the model what to mend.

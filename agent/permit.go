@@ -118,7 +118,7 @@ func (a *Agent) edit(p *pending, answer Answer) (refusal permit, ok bool) {
 func (a *Agent) question(r *run, p pending, v verdict) Question {
 	q := Question{
 		ID: randomID(), Kind: "tool", RunID: r.t.RunID, Session: r.t.Session, Server: p.tool.server, Tool: p.name,
-		Description: p.tool.description, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
+		Title: p.tool.title, Description: p.tool.description, Destructive: p.tool.destructive, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
 		Covers: v.covers.text, Timeout: r.t.Approval.Timeout,
 	}
 	if p.tool.preview != nil {

@@ -126,7 +126,7 @@ type rememberFile struct {
 
 type rememberEntry struct {
 	allowance
-	Definition string    `json:"definition,omitempty"` // SHA-256 of name, description and schema
+	Definition string    `json:"definition,omitempty"` // of [mcp.Tool.Definition]
 	At         time.Time `json:"at"`
 }
 

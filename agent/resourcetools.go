@@ -63,7 +63,7 @@ func (a *Agent) resourceTools(server string) []*tool {
 			} else if err != nil {
 				return output{}, err
 			}
-			return toolOutput(mcp.ToolResult{Content: contents}, e), nil
+			return toolOutput(mcp.ToolResult{Content: contents}, e, ""), nil
 		},
 	}}
 }

@@ -1,54 +1,11 @@
 package agent
 
 import (
-	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"agentls/mcp"
 )
-
-// agentscope-ai/agentscope#2798, eca#331, opencode-ai: each part arrives.
-func TestToolOutput(t *testing.T) {
-	e := env{limit: 1000, shelf: newStore("", slog.New(slog.DiscardHandler)).of(sessionKey{})}
-	for _, c := range []struct {
-		name   string
-		res    mcp.ToolResult
-		want   string
-		images int
-	}{
-		{"one text", mcp.ToolResult{Content: []mcp.Content{{Type: "text", Text: "one"}}}, "one", 0},
-		{"texts", mcp.ToolResult{Content: []mcp.Content{{Type: "text", Text: "one"}, {Type: "text", Text: "two"}}}, "one\ntwo", 0},
-		{"image", mcp.ToolResult{Content: []mcp.Content{{Type: "image", MIMEType: "image/PNG", Blob: "iVBORw0KGgo="}}}, "[image image/PNG, 8 bytes, shown with this result]", 1},
-		{"other image", mcp.ToolResult{Content: []mcp.Content{{Type: "image", MIMEType: "image/tiff", Blob: "AAAA"}}}, "[image: image/tiff, 3 bytes, not shown]", 0},
-		{"audio", mcp.ToolResult{Content: []mcp.Content{{Type: "audio", MIMEType: "audio/wav", Blob: "AAA="}}}, "[audio: audio/wav, 2 bytes, not shown]", 0},
-		{"link", mcp.ToolResult{Content: []mcp.Content{{Type: "resource_link", URI: "demo://x", Name: "X", MIMEType: "text/plain"}}}, "[resource link: demo://x, X, text/plain]", 0},
-		{"embedded", mcp.ToolResult{Content: []mcp.Content{{Type: "resource", URI: "mem://x", MIMEType: "text/plain", Text: "inside"}}}, "[resource mem://x, text/plain]\ninside", 0},
-		{"embedded blob", mcp.ToolResult{Content: []mcp.Content{{Type: "resource", URI: "mem://x", MIMEType: "application/zip", Blob: "AAAA"}}}, "[binary content: mem://x, application/zip, 3 bytes, not shown]", 0},
-		{"unknown type", mcp.ToolResult{Content: []mcp.Content{{Type: "hologram"}}}, "[hologram content: unknown type]", 0},
-		{"unknown type with text", mcp.ToolResult{Content: []mcp.Content{{Type: "hologram", Text: "hi"}}}, "hi", 0},
-		{"structured alone", mcp.ToolResult{Structured: json.RawMessage(`{"a":1}`)}, `{"a":1}`, 0},
-		{"structured beside text", mcp.ToolResult{Structured: json.RawMessage(`{"a":1}`), Content: []mcp.Content{{Type: "text", Text: "a is 1"}}}, "a is 1", 0},
-		{"nothing", mcp.ToolResult{}, "", 0},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			got := toolOutput(c.res, e)
-			if got.text != c.want || len(got.images) != c.images {
-				t.Errorf("got %q with %d images, want %q", got.text, len(got.images), c.want)
-			}
-		})
-	}
-	var many []mcp.Content
-	for range 20 {
-		many = append(many, mcp.Content{Type: "image", MIMEType: "image/png", Blob: "iVBORw0KGgo="})
-	}
-	if got := toolOutput(mcp.ToolResult{Content: many}, env{limit: 5000, shelf: e.shelf}); len(got.images) != maxImages || strings.Count(got.text, "too many images") != 20-maxImages {
-		t.Errorf("%d images, %s", len(got.images), got.text)
-	}
-}
 
 // QwenLM/qwen-code#2439, charmbracelet/crush#3480
 func FuzzTruncate(f *testing.F) {

@@ -31,6 +31,7 @@ type servers struct {
 	running   int
 	most      int // calls beside each other
 	settled   int
+	check     func(server, tool string, args json.RawMessage) error // of CheckArguments; nil: all fit
 	call      map[string]func(ctx context.Context, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error)
 }
 
@@ -204,6 +205,15 @@ func (s *servers) GetPrompt(ctx context.Context, server, name string, arguments 
 		return res, fmt.Errorf("%w: %s", mcp.ErrUnknownPrompt, name)
 	}
 	return res, nil
+}
+
+func (s *servers) CheckArguments(server, tool string, args json.RawMessage) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.check == nil {
+		return nil
+	}
+	return s.check(server, tool, args)
 }
 
 func (s *servers) CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(mcp.Progress)) (mcp.ToolResult, error) {

@@ -112,7 +112,11 @@ type Question struct {
 	Session     string
 	Server      string // empty for a built-in tool
 	Tool        string // the server's own name
+	Title       string // what the server calls it for people; empty: nothing else
 	Description string
+	// Destructive: its server says that the tool may delete or overwrite
+	// something. That it does not say so means nothing.
+	Destructive bool
 	Arguments   json.RawMessage
 	Reason      string // which rule made it a question
 	// DefinitionChanged: the tool's definition differs from the one that was

@@ -3,12 +3,12 @@ package agent
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"agentls/mcp"
 )
@@ -30,12 +30,18 @@ type tool struct {
 	virtual     bool   // list_resources and read_resource, made for a server's resources
 	anywhere    bool   // a built-in tool that needs no folder
 	untracked   bool   // a built-in tool that may change what undo knows nothing of
+	title       string // for a person
 	description string
 	schema      json.RawMessage
 	// definition is the hash of what a server said about its tool; empty for
 	// the tools that are made here.
 	definition string
-	run        func(ctx context.Context, e env, args json.RawMessage) (output, error)
+	// readOnly: the server says so, and the user trusts it to. destructive is
+	// what the server says, trusted or not.
+	readOnly, destructive bool
+	// check finds arguments that do not fit; nil: the tool does.
+	check func(args json.RawMessage) error
+	run   func(ctx context.Context, e env, args json.RawMessage) (output, error)
 	// preview shows a person what a call would change; nil: it changes no file.
 	preview func(e env, args json.RawMessage) (Preview, bool)
 }
@@ -113,6 +119,7 @@ func (a *Agent) toolset(files bool, room int) toolset {
 			served = append(served, a.serverTool(t))
 		}
 	}
+	a.shaped.keep(seen)
 	return choose(own, served, room)
 }
 
@@ -171,25 +178,69 @@ func (s toolset) names() []string {
 	return out
 }
 
+// shapedTools keeps what was made of the servers' tools, so that each definition
+// is looked at once. Its zero value has nothing yet. Safe for concurrent use.
+type shapedTools struct {
+	mu   sync.Mutex
+	made map[[2]string]shapedTool // by server and the server's own name
+}
+
+type shapedTool struct {
+	from mcp.Tool
+	tool *tool
+}
+
+// get returns a copy of what make makes of a tool: its name for the model
+// depends on the request.
+func (s *shapedTools) get(t mcp.Tool, make func(mcp.Tool) *tool) *tool {
+	key := [2]string{t.Server, t.Name}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.made == nil {
+		s.made = map[[2]string]shapedTool{}
+	}
+	one, ok := s.made[key]
+	if !ok || !one.from.Same(t) {
+		one = shapedTool{t, make(t)}
+		s.made[key] = one
+	}
+	c := *one.tool
+	return &c
+}
+
+// keep forgets the tools that are not among these.
+func (s *shapedTools) keep(tools map[[2]string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.DeleteFunc(s.made, func(key [2]string, _ shapedTool) bool { return !tools[key] })
+}
+
 // serverTool makes a server's tool callable.
-func (a *Agent) serverTool(t mcp.Tool) *tool {
+func (a *Agent) serverTool(t mcp.Tool) *tool { return a.shaped.get(t, a.shape) }
+
+func (a *Agent) shape(t mcp.Tool) *tool {
 	return &tool{
-		server: t.Server, name: t.Name, definition: definition(t),
+		server: t.Server, name: t.Name, title: t.Title, definition: t.Definition(),
+		readOnly: t.Trusted && t.ReadOnly, destructive: t.Destructive,
 		description: describe(t), schema: fitSchema(t.Schema),
+		check: func(args json.RawMessage) error { return a.manager.CheckArguments(t.Server, t.Name, args) },
 		run: func(ctx context.Context, e env, args json.RawMessage) (output, error) {
 			res, err := a.manager.CallTool(ctx, t.Server, t.Name, args, e.progress)
 			if err != nil {
 				return output{}, err
 			}
-			return toolOutput(res, e), nil
+			return toolOutput(res, e, a.readerOf(t.Server)), nil
 		},
 	}
 }
 
-// definition is the hash that a remembered answer is bound to.
-func definition(t mcp.Tool) string {
-	sum := sha256.Sum256(marshal([]string{t.Name, t.Description, string(t.Schema)}))
-	return hex.EncodeToString(sum[:])
+// readerOf is the model's name of the tool that reads a server's resources,
+// empty where there is none.
+func (a *Agent) readerOf(server string) string {
+	if !a.manager.HasResources(server) {
+		return ""
+	}
+	return shorten(plainName(&tool{server: server, name: "read_resource", virtual: true}))
 }
 
 // describe returns a description that is never empty: providers refuse none.
@@ -212,7 +263,7 @@ func (a *Agent) current(t *tool) (now *tool, ok bool) {
 	}
 	for _, other := range a.manager.Tools() {
 		if other.Server == t.server && other.Name == t.name {
-			if definition(other) == t.definition {
+			if other.Definition() == t.definition {
 				return t, true
 			}
 			now = a.serverTool(other)

@@ -212,6 +212,9 @@ func toolQuestion(s *Server, a agent.Question) *question {
 			choice{title: "Allow for this session", decision: agent.DecisionSession},
 			choice{title: "Always allow", decision: agent.DecisionAlways})
 	}
+	if a.Destructive {
+		w.reason += ". " + destructive // what a client with approvals shows
+	}
 	w.message = toolMessage(s, a)
 	return w
 }

@@ -34,10 +34,13 @@ func toolMessage(s *Server, a agent.Question) string {
 	} else {
 		whole := string(orEmpty(a.Arguments))
 		arguments := s.tell(whole)
-		fmt.Fprintf(&b, "%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.tell(a.Tool), arguments)
+		fmt.Fprintf(&b, "%s: allow the tool %s with %s?", s.tell(cmp.Or(a.Server, "agentls")), s.toolShown(a.Tool, a.Title), arguments)
 		if strings.HasSuffix(arguments, "…") || s.o.Secrets.Redact(whole) != whole {
 			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
 		}
+	}
+	if a.Destructive {
+		b.WriteString(" " + destructive + ".")
 	}
 	if a.DefinitionChanged {
 		b.WriteString(" Its definition is not the one that was allowed before.")
@@ -48,6 +51,19 @@ func toolMessage(s *Server, a agent.Question) string {
 		b.WriteString(" For the session or always: " + s.tell(a.Covers) + ".")
 	}
 	return b.String()
+}
+
+// destructive is what a server says of its tool. It is never said that one is
+// harmless: a server's word does not make it so.
+const destructive = "Its server says that it may delete or overwrite something"
+
+// toolShown names a tool, and what its server calls it for people.
+func (s *Server) toolShown(name, title string) string {
+	shown := s.tell(name)
+	if t := s.tell(cleanTo(title, 80)); t != "" && t != shown {
+		shown += " (" + t + ")"
+	}
+	return shown
 }
 
 // commandLine are the arguments of run_command that a person has to see.

@@ -107,6 +107,27 @@ func TestMessageOfAServersTool(t *testing.T) {
 	}
 }
 
+// What a tool is called for people stands beside its name, and what its server
+// warns of; a title cannot pretend to be the question.
+func TestMessageSaysWhatTheServerSaysOfItsTool(t *testing.T) {
+	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}
+	for _, c := range []struct {
+		q    agent.Question
+		want string
+	}{
+		{agent.Question{Server: "x", Tool: "drop", Title: "Drop a table", Destructive: true, Covers: "c"}, "x: allow the tool drop (Drop a table) with {}? Its server says that it may delete or overwrite something. For the session"},
+		{agent.Question{Server: "x", Tool: "drop", Title: "drop", Covers: "c"}, "x: allow the tool drop with {}? For the session"},
+		{agent.Question{Server: "x", Tool: "drop", Title: "a\nb\u202ec" + strings.Repeat("d", 500), Covers: "c"}, "x: allow the tool drop (a bc" + strings.Repeat("d", 76) + "…) with {}?"},
+	} {
+		if got := toolMessage(s, c.q); !strings.HasPrefix(got, c.want) {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+	if w := toolQuestion(s, agent.Question{Tool: "drop", Reason: "no rule allows it", Destructive: true}); w.reason != "no rule allows it. "+destructive {
+		t.Errorf("the reason is %q", w.reason)
+	}
+}
+
 // What nothing is remembered of is not offered to be: no button, no decision.
 func TestChoicesOfAQuestion(t *testing.T) {
 	s := &Server{o: Options{Secrets: mcp.NewSecrets()}}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
@@ -15,16 +14,18 @@ func (s *session) callTool(ctx context.Context, tool string, args json.RawMessag
 	if err != nil {
 		return ToolResult{}, err
 	}
-	s.mu.Lock()
-	known := slices.ContainsFunc(s.tools, func(t Tool) bool { return t.Name == tool })
-	s.mu.Unlock()
+	t, known := s.tool(tool)
 	if !known {
 		return ToolResult{}, fmt.Errorf("%w: %q of server %q", ErrUnknownTool, tool, s.cfg.Name)
 	}
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	return c.callTool(ctx, tool, args, progress)
+	res, err := c.callTool(ctx, tool, args, progress)
+	if err != nil {
+		return ToolResult{}, err
+	}
+	return s.checked(t, res), nil
 }
 
 // callTool calls a tool.

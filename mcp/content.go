@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 )
 
 // wirePart holds the fields of every kind of content and of a resource's
@@ -16,6 +17,13 @@ type wirePart struct {
 	Data     maybe[string]   `json:"data"`
 	Blob     maybe[string]   `json:"blob"`
 	Resource json.RawMessage `json:"resource"`
+
+	Title       maybe[string]  `json:"title"`
+	Description maybe[string]  `json:"description"`
+	Size        maybe[float64] `json:"size"`
+	Annotations maybe[struct {
+		Audience maybe[[]string] `json:"audience"`
+	}] `json:"annotations"`
 }
 
 // parseContent decodes one part of a tool's result. A type that we do not
@@ -31,14 +39,13 @@ func parseContent(raw json.RawMessage) Content {
 	}
 	c := Content{Type: p.Type.v, URI: p.URI.v, Name: p.Name.v, MIMEType: p.MIMEType.v}
 	switch p.Type.v {
-	case "text":
-		c.Text = p.Text.v
 	case "image", "audio":
 		c.Blob = p.Data.v
 	case "resource":
 		c = parseResourceContent(p.Resource)
 		c.Type = "resource"
 	case "resource_link":
+		c.Title, c.Description, c.Size = p.Title.v, p.Description.v, byteSize(p.Size)
 	default:
 		c.Text = p.Text.v
 		if !p.Text.ok {
@@ -48,6 +55,8 @@ func parseContent(raw json.RawMessage) Content {
 			c.Type = "text"
 		}
 	}
+	audience := p.Annotations.v.Audience.v
+	c.UserOnly = slices.Contains(audience, "user") && !slices.Contains(audience, "assistant")
 	return c
 }
 

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -82,18 +81,9 @@ func (s *session) refreshTools(ctx context.Context, c *connection) error {
 	return err
 }
 
-// enabled leaves out the tools that the configuration does not want.
-func (s *session) enabled(tools []Tool) []Tool {
-	return slices.DeleteFunc(tools, func(t Tool) bool {
-		return len(s.cfg.EnabledTools) > 0 && !slices.Contains(s.cfg.EnabledTools, t.Name) || slices.Contains(s.cfg.DisabledTools, t.Name)
-	})
-}
-
 func toolKey(t *Tool) string { return t.Name }
 
-func sameTool(a, b *Tool) bool {
-	return a.Title == b.Title && a.Description == b.Description && a.ReadOnly == b.ReadOnly && bytes.Equal(a.Schema, b.Schema)
-}
+func sameTool(a, b *Tool) bool { return a.Same(*b) }
 
 // refreshResources fetches the resources and the templates, as far as they are
 // not fresh, one fetch at a time: who waited for another's takes its result.

@@ -86,52 +86,6 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-const emptySchema = `{"type":"object","properties":{}}`
-
-// parseTool decodes one item of tools/list; false for one without a name.
-func parseTool(server string, raw json.RawMessage) (Tool, bool) {
-	var t struct {
-		Name        maybe[string]   `json:"name"`
-		Title       maybe[string]   `json:"title"`
-		Description maybe[string]   `json:"description"`
-		InputSchema json.RawMessage `json:"inputSchema"`
-		Annotations maybe[struct {
-			Title    maybe[string] `json:"title"`
-			ReadOnly maybe[bool]   `json:"readOnlyHint"`
-		}] `json:"annotations"`
-	}
-	if json.Unmarshal(raw, &t) != nil || t.Name.v == "" {
-		return Tool{}, false
-	}
-	out := Tool{
-		Server: server, Name: t.Name.v, Title: t.Title.v, Description: t.Description.v,
-		Schema: objectSchema(t.InputSchema), ReadOnly: t.Annotations.v.ReadOnly.v,
-	}
-	if out.Title == "" {
-		out.Title = t.Annotations.v.Title.v
-	}
-	return out, true
-}
-
-// objectSchema returns the schema byte for byte, except that one which is no
-// object becomes the empty one and a missing type is added: providers refuse
-// the whole request for either.
-func objectSchema(raw json.RawMessage) json.RawMessage {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil || fields == nil {
-		return json.RawMessage(emptySchema)
-	}
-	if t := string(fields["type"]); t != "" && t != `""` && t != "null" {
-		return raw
-	}
-	fields["type"] = json.RawMessage(`"object"`)
-	out, err := json.Marshal(fields)
-	if err != nil {
-		return json.RawMessage(emptySchema)
-	}
-	return out
-}
-
 // parseResource decodes one item of resources/list; false for one without a
 // URI.
 func parseResource(server string, raw json.RawMessage) (Resource, bool) {
@@ -159,11 +113,17 @@ func parseResource(server string, raw json.RawMessage) (Resource, bool) {
 	if out.Name == "" {
 		out.Name = out.URI
 	}
-	if r.Size.ok && r.Size.v >= 0 && r.Size.v < 1<<53 {
-		n := int64(r.Size.v)
-		out.Size = &n
-	}
+	out.Size = byteSize(r.Size)
 	return out, true
+}
+
+// byteSize is a size that a server tells, nil where it tells none.
+func byteSize(size maybe[float64]) *int64 {
+	if !size.ok || size.v < 0 || size.v >= 1<<53 {
+		return nil
+	}
+	n := int64(size.v)
+	return &n
 }
 
 func parseTemplate(raw json.RawMessage) (Template, bool) {

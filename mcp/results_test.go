@@ -20,7 +20,7 @@ func TestToolsAreReadLeniently(t *testing.T) {
 		}
 		if want != nil {
 			want.Server = "s"
-			if !reflect.DeepEqual(got, *want) {
+			if !got.Same(*want) {
 				t.Errorf("%s:\ngot  %+v %s\nwant %+v %s", in, got, got.Schema, *want, want.Schema)
 			}
 		}
@@ -35,9 +35,12 @@ func TestToolsAreReadLeniently(t *testing.T) {
 	check(`{"name":"a","inputSchema":{"type":""}}`, &Tool{Name: "a", Schema: json.RawMessage(`{"type":"object"}`)})
 	schema := `{"$schema":"https://json-schema.org/draft/2020-12/schema", "type":["object","null"],"oneOf":[{"$ref":"#/$defs/x"}],"$defs":{"x":{}},"x-y":1}`
 	check(`{"name":"a","inputSchema":`+schema+`}`, &Tool{Name: "a", Schema: json.RawMessage(schema)})
-	check(`{"name":"a","annotations":{"readOnlyHint":true,"title":"T"}}`, &Tool{Name: "a", Title: "T", ReadOnly: true, Schema: empty})
-	check(`{"name":"a","title":"T","annotations":{"readOnlyHint":"yes"}}`, &Tool{Name: "a", Title: "T", Schema: empty})
-	check(`{"name":"a","description":5,"annotations":[]}`, &Tool{Name: "a", Schema: empty})
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	check(`{"name":"a","annotations":{"readOnlyHint":true,"title":"T"}}`, &Tool{Name: "a", Title: "T", ReadOnly: true, Schema: empty, Annotations: raw(`{"readOnlyHint":true,"title":"T"}`)})
+	check(`{"name":"a","annotations":{"destructiveHint":true}}`, &Tool{Name: "a", Destructive: true, Schema: empty, Annotations: raw(`{"destructiveHint":true}`)})
+	check(`{"name":"a","title":"T","annotations":{"readOnlyHint":"yes"}}`, &Tool{Name: "a", Title: "T", Schema: empty, Annotations: raw(`{"readOnlyHint":"yes"}`)})
+	check(`{"name":"a","description":5,"annotations":[],"outputSchema":null}`, &Tool{Name: "a", Schema: empty, Annotations: raw(`[]`)})
+	check(`{"name":"a","outputSchema":{"type":"array"}}`, &Tool{Name: "a", Schema: empty, OutputSchema: raw(`{"type":"array"}`)})
 	check(`{"name":""}`, nil)
 	check(`{"name":5}`, nil)
 	check(`[]`, nil)
@@ -67,6 +70,12 @@ func TestToolResultsAreReadLeniently(t *testing.T) {
 	check(`{"content":[{"type":"resource","resource":{"uri":"a:b","mimeType":"text/x","text":"t"}}]}`, ToolResult{Content: []Content{{Type: "resource", URI: "a:b", MIMEType: "text/x", Text: "t"}}})
 	check(`{"content":[{"type":"resource","resource":5}]}`, ToolResult{Content: []Content{{Type: "resource", Text: "5"}}})
 	check(`{"content":[{"type":"resource_link","uri":"a:b","name":"n","mimeType":"m"}]}`, ToolResult{Content: []Content{{Type: "resource_link", URI: "a:b", Name: "n", MIMEType: "m"}}})
+	size := int64(12)
+	check(`{"content":[{"type":"resource_link","uri":"a:b","title":"t","description":"d","size":12}]}`, ToolResult{Content: []Content{{Type: "resource_link", URI: "a:b", Title: "t", Description: "d", Size: &size}}})
+	check(`{"content":[{"type":"text","text":"a","annotations":{"audience":["user"]}},{"type":"text","text":"b","annotations":{"audience":["user","assistant"]}},{"type":"text","text":"c","annotations":{"audience":"user"}}]}`,
+		ToolResult{Content: []Content{{Type: "text", Text: "a", UserOnly: true}, text("b"), text("c")}})
+	check(`{"content":[{"type":"text","text":5}]}`, ToolResult{Content: []Content{text(`{"type":"text","text":5}`)}})
+	check(`{"content":[],"structuredContent":[1,2]}`, ToolResult{Structured: json.RawMessage(`[1,2]`)})
 	check(`{"structuredContent":{"n":1},"isError":"no"}`, ToolResult{Structured: json.RawMessage(`{"n":1}`)})
 }
 

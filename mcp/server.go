@@ -66,19 +66,6 @@ func describe(c ServerConfig, trusted bool, secrets *Secrets) ServerInfo {
 	return i
 }
 
-// Tool is one tool of a server.
-type Tool struct {
-	Server      string // configured name
-	Name        string // the server's own name, sent back byte for byte
-	Title       string
-	Description string
-	// Schema is the raw inputSchema as the server gave it; never nil, an
-	// object schema where the server gave none.
-	Schema json.RawMessage
-	// ReadOnly is annotations.readOnlyHint. It is untrusted.
-	ReadOnly bool
-}
-
 // Resource is one listed resource.
 type Resource struct {
 	Server      string   `json:"-"`
@@ -139,13 +126,21 @@ type Content struct {
 	MIMEType string `json:"mimeType,omitempty"`
 	Text     string `json:"text,omitempty"`
 	Blob     string `json:"blob,omitempty"` // base64
+	// Title, Description and Size, in bytes, are those of a resource_link.
+	Title       string `json:"title,omitempty"`
+	Description string `json:"description,omitempty"`
+	Size        *int64 `json:"size,omitempty"`
+	UserOnly    bool   `json:"-"` // annotations.audience is the user alone
 }
 
 // ToolResult is a tool's answer.
 type ToolResult struct {
 	Content    []Content
-	Structured json.RawMessage // structuredContent, nil if none
-	IsError    bool
+	Structured json.RawMessage // structuredContent, any JSON value; nil if none
+	// Mismatch says how Structured differs from the tool's outputSchema; empty:
+	// it fits, or there is nothing to fit.
+	Mismatch string
+	IsError  bool
 }
 
 // Progress is notifications/progress of a call in flight.

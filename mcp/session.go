@@ -76,6 +76,8 @@ type session struct {
 	fetch  chan struct{}           // capacity 1: held while the resources are fetched
 	asking chan struct{}           // a slot for each request of the server that waits for a person
 
+	unknownTools sync.Once // the configuration's names of tools that there are not, told
+
 	dialed  *connection // the last one; of run's goroutine
 	address *address    // where a remote server is; likewise
 	trusted atomic.Bool // may run, as far as trust goes

@@ -66,11 +66,14 @@ type Options struct {
 	idle bool
 }
 
-// Tool is a tool that only answers with a text.
+// Tool is a tool that always gives the same answer.
 type Tool struct {
-	Name, Description string
-	Schema            json.RawMessage // nil: an empty object's
-	Answer            string
+	Name, Title, Description string
+	Schema                   json.RawMessage // nil: an empty object's
+	OutputSchema             json.RawMessage // nil: none; likewise Annotations
+	Annotations              json.RawMessage
+	Answer                   string          // a text
+	Result                   json.RawMessage // instead of Answer: the whole result
 }
 
 // Command returns how to start a fake server: command, args and env of a

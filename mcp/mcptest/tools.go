@@ -73,7 +73,17 @@ func (f *fake) tools() []any {
 		if schema == nil {
 			schema = json.RawMessage(`{"type":"object","properties":{}}`)
 		}
-		out = append(out, object{"name": t.Name, "description": t.Description, "inputSchema": schema})
+		item := object{"name": t.Name, "description": t.Description, "inputSchema": schema}
+		if t.Title != "" {
+			item["title"] = t.Title
+		}
+		if t.OutputSchema != nil {
+			item["outputSchema"] = t.OutputSchema
+		}
+		if t.Annotations != nil {
+			item["annotations"] = t.Annotations
+		}
+		out = append(out, item)
 	}
 	if f.BadItems {
 		out = append(out, 5, nil, object{"description": "no name"}, object{"name": "echo", "description": "a double"},
@@ -104,7 +114,10 @@ func (f *fake) call(ctx context.Context, params json.RawMessage) (any, error) {
 	_ = json.Unmarshal(params, &p)
 	a := p.Arguments
 	for _, t := range append(slices.Clip(f.Tools), f.added()...) {
-		if t.Name == p.Name {
+		switch {
+		case t.Name == p.Name && t.Result != nil:
+			return t.Result, nil
+		case t.Name == p.Name:
 			return text(t.Answer), nil
 		}
 	}
