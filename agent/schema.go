@@ -3,97 +3,281 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
 	"slices"
-	"strings"
 )
 
 // emptySchema takes any object.
 const emptySchema = `{"properties":{},"type":"object"}`
 
-// fitSchema returns a server's inputSchema as providers take it: of type
-// object, with properties, without $schema, and without the combinators at the
-// top that OpenAI refuses, whose properties move up. Local definitions stay,
-// so that references into them hold (github/copilot-cli#1876). A schema that
-// cannot be mended takes any object.
-func fitSchema(raw json.RawMessage) json.RawMessage {
-	var top map[string]json.RawMessage
-	if json.Unmarshal(raw, &top) != nil || top == nil {
-		return json.RawMessage(emptySchema)
+// Bounds on a schema as a model gets it.
+const (
+	maxSchemaText  = 32 << 10 // bytes; it is shortened beyond
+	maxSchemaRead  = 1 << 20  // bytes of a server's
+	maxSchemaLevel = 40       // schemas in each other
+	maxSchemaParts = 2000     // schemas that are looked at in one
+	maxRuleText    = 400      // bytes, of what is told in words
+)
+
+// combinators are the keywords that providers refuse at the top of a schema, or
+// may: OpenAI oneOf, anyOf, allOf, enum and not.
+//
+//nolint:gochecknoglobals // a constant table
+var combinators = []string{"allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else", "dependentSchemas"}
+
+// fitSchema returns a server's inputSchema as providers take it, and what its
+// tool's description has to say beside. It is of type object with properties,
+// and its combinators, of which there may be none at the top, move their
+// properties up; what of them is lost is said in words. Local references stay,
+// or lead to $defs (github/copilot-cli#1876); nothing is fetched. A schema that
+// cannot be mended takes any object: arguments are held against the server's
+// own schema in any case, by [mcp.Manager.CheckArguments].
+func fitSchema(raw json.RawMessage) (fit json.RawMessage, rule string) {
+	root, ok := readSchema(raw)
+	if !ok {
+		return json.RawMessage(emptySchema), ""
 	}
-	g := gatherer{root: top, properties: map[string]json.RawMessage{}, left: 200}
+	f := newFitter(root)
+	top := f.top()
+	g := gatherer{f: f, base: map[string][]any{}, other: map[string][]any{}}
 	g.gather(top, true)
-	for _, key := range []string{"$schema", "$id", "$ref", "allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else"} {
+	rule = ruleOf(top)
+	for _, key := range combinators {
 		delete(top, key)
 	}
-	top["type"] = json.RawMessage(`"object"`)
-	top["properties"] = marshal(g.properties)
-	delete(top, "required")
-	required := slices.DeleteFunc(g.required, func(name string) bool { _, ok := g.properties[name]; return !ok })
+	properties := g.properties()
+	top["properties"], top["type"] = properties, "object"
+	out := f.clean(top, 0).(map[string]any) //nolint:errcheck // what was a map stays one
+	delete(out, "required")
+	required := slices.DeleteFunc(g.required, func(name string) bool { _, ok := properties[name]; return !ok })
 	if len(required) > 0 {
 		slices.Sort(required)
-		top["required"] = marshal(slices.Compact(required))
+		out["required"] = slices.Compact(required)
 	}
-	return marshal(top)
+	f.addDefinitions(out)
+	if f.parts > maxSchemaParts {
+		out["description"] = "Shortened by agentls: the whole schema has too many parts. An error says what does not fit."
+	}
+	return shortened(out), rule
+}
+
+// readSchema decodes a schema that is an object; numbers stay as they are.
+func readSchema(raw json.RawMessage) (root map[string]any, ok bool) {
+	if len(raw) > maxSchemaRead {
+		return nil, false
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	return root, d.Decode(&root) == nil && root != nil
+}
+
+// ruleOf words what the combinators of a schema ask beyond the properties that
+// move up; "" for nothing.
+func ruleOf(top map[string]any) string {
+	rule := map[string]any{}
+	for _, key := range combinators {
+		v, ok := top[key]
+		if list, isList := v.([]any); key == "allOf" && isList && !slices.ContainsFunc(list, asksMore) {
+			continue
+		}
+		if ok {
+			rule[key] = bare(v, 0)
+		}
+	}
+	if len(rule) == 0 {
+		return ""
+	}
+	if text := marshal(rule); len(text) <= maxRuleText {
+		return "The arguments must also match this JSON Schema: " + string(text)
+	}
+	return "Not all combinations of the arguments are taken: an error says which are."
+}
+
+// asksMore reports whether a part of allOf asks for more than moves up.
+func asksMore(part any) bool {
+	m, ok := part.(map[string]any)
+	for key := range m {
+		if !slices.Contains([]string{"properties", "required", "type", "title", "description", "$ref", "additionalProperties"}, key) {
+			return true
+		}
+	}
+	return !ok
+}
+
+// bare leaves out of a schema what is told elsewhere: words for people, and
+// types of properties.
+func bare(v any, level int) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = bare(v[i], level+1)
+		}
+		return out
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range v {
+			if _, text := value.(string); text && (key == "title" || key == "description" || key == "type" || key == "format") {
+				continue
+			}
+			if level < maxSchemaLevel {
+				out[key] = bare(value, level+1)
+			}
+		}
+		if p, ok := out["properties"].(map[string]any); ok {
+			maps.DeleteFunc(p, func(_ string, v any) bool { m, ok := v.(map[string]any); return ok && len(m) == 0 })
+			if len(p) == 0 {
+				delete(out, "properties")
+			}
+		}
+		return out
+	}
+	return v
 }
 
 // gatherer collects what the parts of a schema say about an object.
 type gatherer struct {
-	root       map[string]json.RawMessage
-	properties map[string]json.RawMessage
-	required   []string
-	left       int // parts still to be looked at: a definition may refer to itself
+	f           *fitter
+	base, other map[string][]any // properties by name: what always counts of them, and what may
+	required    []string
+	parts       int // that were looked at: a definition may refer to itself
 }
 
 // gather takes the properties of a schema, of what it refers to and of its
-// branches. What a branch of anyOf or oneOf requires is not always required.
-func (g *gatherer) gather(schema map[string]json.RawMessage, always bool) {
-	if g.left--; g.left < 0 {
+// branches. What one branch of several requires is not always required.
+func (g *gatherer) gather(schema map[string]any, always bool) {
+	if g.parts++; g.parts > maxSchemaParts/10 {
 		return
 	}
-	var own map[string]json.RawMessage
-	_ = json.Unmarshal(schema["properties"], &own) // null, a list …: no properties
-	for name, p := range own {
-		if !bytes.HasPrefix(bytes.TrimSpace(p), []byte("{")) {
-			p = json.RawMessage("{}") // true, null: anything
+	own, _ := schema["properties"].(map[string]any) // null, a list …: no properties
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		if always {
+			g.base[name] = appendNew(g.base[name], own[name])
+		} else {
+			g.other[name] = appendNew(g.other[name], own[name])
 		}
-		if _, ok := g.properties[name]; !ok {
-			g.properties[name] = p
+		if p, ok := own[name].(map[string]any); ok && always && p["required"] == true { // as in draft 3
+			g.required = append(g.required, name)
 		}
 	}
-	var names []string
-	if always && json.Unmarshal(schema["required"], &names) == nil {
-		g.required = append(g.required, names...)
+	if always {
+		g.required = append(g.required, stringsOf(schema["required"])...)
 	}
-	if target := deref(g.root, schema); target != nil {
+	if target, ok := g.f.target(schema); ok {
 		g.gather(target, always)
 	}
 	for _, key := range []string{"allOf", "anyOf", "oneOf"} {
-		var branches []map[string]json.RawMessage
-		_ = json.Unmarshal(schema[key], &branches)
-		for _, branch := range branches {
-			g.gather(branch, always && key == "allOf")
+		list, _ := schema[key].([]any)
+		for _, branch := range list {
+			if b, ok := branch.(map[string]any); ok {
+				g.gather(b, always && (key == "allOf" || len(list) == 1))
+			}
+		}
+	}
+	for _, key := range []string{"then", "else"} {
+		if b, ok := schema[key].(map[string]any); ok {
+			g.gather(b, false)
+		}
+	}
+	dependent, _ := schema["dependentSchemas"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(dependent)) {
+		if b, ok := dependent[name].(map[string]any); ok {
+			g.gather(b, false)
 		}
 	}
 }
 
-// deref returns the local definition that a schema's $ref names, nil if none.
-func deref(root, schema map[string]json.RawMessage) map[string]json.RawMessage {
-	var ref string
-	if json.Unmarshal(schema["$ref"], &ref) != nil {
-		return nil
+// properties puts together what was gathered of each: all that always counts,
+// else one of what may.
+func (g *gatherer) properties() map[string]any {
+	out := map[string]any{}
+	for name, all := range g.base {
+		out[name] = together("allOf", all)
 	}
-	for _, holder := range []string{"$defs", "definitions"} {
-		name, ok := strings.CutPrefix(ref, "#/"+holder+"/")
-		if !ok {
-			continue
+	for name, some := range g.other {
+		if _, ok := out[name]; !ok {
+			out[name] = together("anyOf", some)
 		}
-		var defs map[string]json.RawMessage
-		_ = json.Unmarshal(root[holder], &defs)
-		var target map[string]json.RawMessage
-		_ = json.Unmarshal(defs[name], &target)
-		return target
 	}
-	return nil
+	return out
+}
+
+func together(key string, schemas []any) any {
+	if len(schemas) == 1 {
+		return schemas[0]
+	}
+	return map[string]any{key: schemas}
+}
+
+func appendNew(list []any, v any) []any {
+	if slices.ContainsFunc(list, func(o any) bool { return reflect.DeepEqual(o, v) }) {
+		return list
+	}
+	return append(list, v)
+}
+
+func stringsOf(v any) (out []string) {
+	list, _ := v.([]any)
+	for _, item := range list {
+		if s, ok := item.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// shortened encodes a schema, and takes away what is least missed until it is
+// short enough: a tool must not crowd out the others.
+func shortened(schema map[string]any) json.RawMessage {
+	text := marshal(schema)
+	size := len(text)
+	for step := 1; len(text) > maxSchemaText && step <= 3; step++ {
+		less := less(schema, 0, step).(map[string]any) //nolint:errcheck // what was a map stays one
+		less["description"] = fmt.Sprintf("Shortened by agentls: the whole schema has %d bytes. An error says what does not fit.", size)
+		text = marshal(less)
+	}
+	if len(text) > maxSchemaText {
+		return json.RawMessage(emptySchema)
+	}
+	return text
+}
+
+// less copies a schema without words below the first level (step 1), without
+// what lies deeper than three levels (2), or than one (3).
+func less(v any, level, step int) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i := range v {
+			out[i] = less(v[i], level, step)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			_, text := value.(string)
+			_, nested := value.(map[string]any)
+			_, list := value.([]any)
+			switch {
+			case text && (key == "description" || key == "title"):
+				if level <= 2 && step < 3 {
+					out[key] = ellipsis(value.(string), 200) //nolint:errcheck // it is one
+				}
+				continue
+			case key == "examples" || key == "default" || key == "pattern":
+				continue
+			case (nested || list) && key != "required" && (step == 2 && level >= 6 || step == 3 && level >= 2):
+				continue
+			case step == 3 && (key == "$defs" || key == "definitions" || key == "$ref"):
+				continue
+			}
+			out[key] = less(value, level+1, step)
+		}
+		return out
+	}
+	return v
 }
 
 // marshal encodes what always can be, without escapes for HTML: it is for a

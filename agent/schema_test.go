@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -9,48 +11,165 @@ import (
 
 // editor-code-assistant/eca#340, github/copilot-cli#1876, open-webui/computer#87
 func TestFitSchema(t *testing.T) {
-	for _, c := range []struct{ name, in, want string }{
+	const must = "The arguments must also match this JSON Schema: "
+	for _, c := range []struct{ name, in, want, rule string }{
 		{
 			"as given", `{"type":"object","properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false,"description":"d"}`,
-			`{"additionalProperties":false,"description":"d","properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
+			`{"additionalProperties":false,"description":"d","properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, "",
 		},
-		{"nothing", ``, emptySchema},
-		{"null", `null`, emptySchema},
-		{"list", `[]`, emptySchema},
-		{"broken", `{"type"`, emptySchema},
-		{"empty type", `{"type":""}`, emptySchema},
-		{"type list", `{"type":["object","null"],"properties":null,"required":null}`, emptySchema},
-		{"properties list", `{"type":"object","properties":[]}`, emptySchema},
+		{"nothing", ``, emptySchema, ""},
+		{"null", `null`, emptySchema, ""},
+		{"list", `[]`, emptySchema, ""},
+		{"broken", `{"type"`, emptySchema, ""},
+		{"empty type", `{"type":""}`, emptySchema, ""},
+		{"type list", `{"type":["object","null"],"properties":null,"required":null}`, emptySchema, ""},
+		{"properties list", `{"type":"object","properties":[]}`, emptySchema, ""},
 		{
 			"$schema goes, $defs stay", `{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"x","type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"string"}}}`,
-			`{"$defs":{"A":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/A"}},"type":"object"}`,
+			`{"$defs":{"A":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/A"}},"type":"object"}`, "",
 		},
-		{"required that is not there", `{"type":"object","properties":{"a":{}},"required":["b","a","a"]}`, `{"properties":{"a":{}},"required":["a"],"type":"object"}`},
-		{"odd properties", `{"properties":{"a":true,"b":null}}`, `{"properties":{"a":{},"b":{}},"type":"object"}`},
+		{"required that is not there", `{"type":"object","properties":{"a":{}},"required":["b","a","a"]}`, `{"properties":{"a":{}},"required":["a"],"type":"object"}`, ""},
+		{"boolean schemas", `{"properties":{"a":true,"b":null,"c":false,"d":{"type":"object","additionalProperties":true}}}`, `{"properties":{"a":{},"b":{},"c":{"not":{}},"d":{"additionalProperties":true,"type":"object"}},"type":"object"}`, ""},
 		{
 			"anyOf at the top", `{"anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"}}}]}`,
-			`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`,
+			`{"properties":{"a":{"type":"string"},"b":{"type":"string"}},"type":"object"}`, must + `{"anyOf":[{"required":["a"]},{}]}`,
+		},
+		{
+			"one of two is required", `{"type":"object","properties":{"a":{},"b":{}},"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
+			`{"properties":{"a":{},"b":{}},"type":"object"}`, must + `{"oneOf":[{"required":["a"]},{"required":["b"]}]}`,
+		},
+		{
+			"a discriminated union", `{"oneOf":[{"properties":{"kind":{"const":"a"},"x":{"type":"integer"}},"required":["kind","x"]},{"properties":{"kind":{"const":"b"}},"required":["kind"]}]}`,
+			`{"properties":{"kind":{"anyOf":[{"const":"a"},{"const":"b"}]},"x":{"type":"integer"}},"type":"object"}`,
+			must + `{"oneOf":[{"properties":{"kind":{"const":"a"}},"required":["kind","x"]},{"properties":{"kind":{"const":"b"}},"required":["kind"]}]}`,
+		},
+		{
+			"if, then, else", `{"type":"object","properties":{"a":{"type":"string"}},"if":{"required":["a"]},"then":{"required":["b"],"properties":{"b":{"type":"integer"}}}}`,
+			`{"properties":{"a":{"type":"string"},"b":{"type":"integer"}},"type":"object"}`, must + `{"if":{"required":["a"]},"then":{"required":["b"]}}`,
+		},
+		{
+			"a rule that is too long to tell", `{"type":"object","anyOf":[` + strings.Repeat(`{"required":["abcdefghijklmnopqrstuvwxyz"]},`, 20) + `{}]}`,
+			emptySchema, "Not all combinations of the arguments are taken: an error says which are.",
 		},
 		{
 			"allOf with a reference", `{"allOf":[{"$ref":"#/definitions/A"},{"required":["a"]}],"definitions":{"A":{"properties":{"a":{"type":"string"}}}}}`,
-			`{"definitions":{"A":{"properties":{"a":{"type":"string"}}}},"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`,
+			`{"properties":{"a":{"type":"string"}},"required":["a"],"type":"object"}`, "",
 		},
-		{"HTML stays", `{"type":"object","properties":{"a":{"description":"<b> & c"}}}`, `{"properties":{"a":{"description":"<b> & c"}},"type":"object"}`},
+		{
+			"allOf says more of a property", `{"properties":{"a":{"type":"string"}},"allOf":[{"properties":{"a":{"maxLength":3}}}]}`,
+			`{"properties":{"a":{"allOf":[{"type":"string"},{"maxLength":3}]}},"type":"object"}`, "",
+		},
+		{
+			"nested combinators stay", `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"not":{"const":""}}}}`,
+			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"not":{"const":""}}},"type":"object"}`, "",
+		},
+		{"HTML stays", `{"type":"object","properties":{"a":{"description":"<b> & c"}}}`, `{"properties":{"a":{"description":"<b> & c"}},"type":"object"}`, ""},
+		{"numbers stay", `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}}}`, `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}},"type":"object"}`, ""},
+		{
+			"a reference into properties", `{"properties":{"a":{"type":"object","properties":{"x":{"type":"string"}}},"b":{"$ref":"#/properties/a/properties/x"}}}`,
+			`{"$defs":{"x":{"type":"string"}},"properties":{"a":{"properties":{"x":{"type":"string"}},"type":"object"},"b":{"$ref":"#/$defs/x"}},"type":"object"}`, "",
+		},
+		{
+			"a reference into a branch", `{"oneOf":[{"properties":{"a":{"$ref":"#/oneOf/0/$defs/b~1c"}},"$defs":{"b/c":{"type":"string"}}}]}`,
+			`{"$defs":{"b_1c":{"type":"string"}},"properties":{"a":{"$ref":"#/$defs/b_1c"}},"type":"object"}`, must + `{"oneOf":[{"$defs":{"b/c":{}},"properties":{"a":{"$ref":"#/oneOf/0/$defs/b~1c"}}}]}`,
+		},
+		{
+			"a recursive definition", `{"properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"properties":{"next":{"$ref":"#/$defs/N"}}},"unused":{}}}`,
+			`{"$defs":{"N":{"properties":{"next":{"$ref":"#/$defs/N"}}}},"properties":{"n":{"$ref":"#/$defs/N"}},"type":"object"}`, "",
+		},
+		{"a recursive root", `{"properties":{"next":{"$ref":"#"}}}`, `{"properties":{"next":{"$ref":"#"}},"type":"object"}`, ""},
+		{"a root that is its own reference", `{"$ref":"#","properties":{"a":{}}}`, `{"properties":{"a":{}},"type":"object"}`, ""},
+		{
+			"a root that refers to a definition", `{"$ref":"#/definitions/A","definitions":{"A":{"type":"object","properties":{"a":{"$ref":"#/definitions/B"}},"required":["a"]},"B":{"type":"integer"}}}`,
+			`{"$defs":{"B":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/B"}},"required":["a"],"type":"object"}`, "",
+		},
+		{
+			"anchors and ids", `{"$id":"https://e.x/s","properties":{"a":{"$ref":"#one"},"b":{"$ref":"https://e.x/s#/$defs/T"},"c":{"$dynamicRef":"#two"},"d":{"$ref":"https://e.x/other"}},"$defs":{"O":{"$anchor":"one","type":"string"},"T":{"$dynamicAnchor":"two","type":"integer"},"X":{"$id":"https://e.x/other","type":"null"}}}`,
+			`{"$defs":{"T":{"type":"integer"},"one":{"type":"string"},"other":{"type":"null"},"two":{"type":"integer"}},"properties":{"a":{"$ref":"#/$defs/one"},"b":{"$ref":"#/$defs/T"},"c":{"$ref":"#/$defs/two"},"d":{"$ref":"#/$defs/other"}},"type":"object"}`, "",
+		},
+		{
+			"references that are not followed", `{"properties":{"a":{"$ref":"https://example.com/s.json","description":"An a"},"b":{"$ref":"#/$defs/none"},"c":{"$ref":"file:///etc/passwd"}}}`,
+			`{"properties":{"a":{"description":"An a (defined by https://example.com/s.json, which is not read)"},"b":{"description":"(defined by #/$defs/none, which is not read)"},"c":{"description":"(defined by file:///etc/passwd, which is not read)"}},"type":"object"}`, "",
+		},
+		{
+			"a root of the network", `{"$ref":"https://example.com/s.json"}`,
+			`{"description":"(defined by https://example.com/s.json, which is not read)","properties":{},"type":"object"}`, "",
+		},
+		{
+			"odd types", `{"properties":{"a":{"type":[]},"b":{"type":"any"},"c":{"type":["string"]},"d":{"type":["string","null","x"]},"e":{"type":5}}}`,
+			`{"properties":{"a":{},"b":{},"c":{"type":"string"},"d":{"type":["string","null"]},"e":{}},"type":"object"}`, "",
+		},
+		{
+			"lists without items, tuples", `{"properties":{"a":{"type":"array"},"b":{"type":"array","items":[{"type":"string"},true],"additionalItems":false},"c":{"type":["array","null"]},"d":{"type":"array","items":true}}}`,
+			`{"properties":{"a":{"items":{},"type":"array"},"b":{"items":{"not":{}},"prefixItems":[{"type":"string"},{}],"type":"array"},"c":{"items":{},"type":["array","null"]},"d":{"items":{},"type":"array"}},"type":"object"}`, "",
+		},
+		{
+			"odd keywords", `{"properties":{"a":{"enum":[],"required":true,"anyOf":[]},"$schema":{"type":"string"},"id":{"$comment":"x","nullable":true}},"x-y":1}`,
+			`{"properties":{"$schema":{"type":"string"},"a":{},"id":{"nullable":true}},"required":["a"],"type":"object","x-y":1}`, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := string(fitSchema(json.RawMessage(c.in))); got != c.want {
-				t.Errorf("got  %s\nwant %s", got, c.want)
+			got, rule := fitSchema(json.RawMessage(c.in))
+			if string(got) != c.want || rule != c.rule {
+				t.Errorf("got  %s %q\nwant %s %q", got, rule, c.want, c.rule)
 			}
 		})
 	}
+}
+
+// A schema that would crowd out other tools is shortened, and says so.
+func TestFitSchemaIsShort(t *testing.T) {
+	var words, deep strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&words, `"p%d":{"type":"object","properties":{"x":{"type":"string","description":%q}}},`, i, strings.Repeat("d", 300))
+		fmt.Fprintf(&deep, `"p%d":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"object","properties":{%s"c":{}}}}}}},`, i, strings.Repeat(`"cccccccc":{},`, 20))
+	}
+	for name, in := range map[string]string{"words": words.String(), "deep": deep.String(), "wide": strings.Repeat(words.String(), 3), "nested": strings.Repeat(`"n":{"properties":{`, 500) + `"n":{}` + strings.Repeat("}}", 500) + ","} {
+		got, _ := fitSchema(json.RawMessage(`{"type":"object","properties":{` + in + `"last":{"type":"string"}}}`))
+		if len(got) > maxSchemaText || !json.Valid(got) || !strings.Contains(string(got), `"last":{"type":"string"}`) {
+			t.Errorf("%s: %d bytes: %.200s", name, len(got), got)
+		}
+		if name != "nested" && !strings.Contains(string(got), "Shortened by agentls") {
+			t.Errorf("%s: does not say so: %.200s", name, got)
+		}
+	}
+	if got, _ := fitSchema(json.RawMessage(`{"description":"` + strings.Repeat("x", maxSchemaRead) + `"}`)); string(got) != emptySchema {
+		t.Errorf("%.100s", got)
+	}
+}
+
+// FuzzFitSchema holds that any schema becomes one that providers take, and that
+// it stays as it is from then on.
+func FuzzFitSchema(f *testing.F) {
+	for _, s := range []string{
+		`{"$ref":"#/a","a":{"$ref":"#/a"}}`, `{"properties":{"a":{"$ref":"#/properties/a"}}}`, `{"allOf":[{"$ref":"#"}],"anyOf":[true,false,{"$ref":"#/anyOf/2"}]}`,
+		`{"items":[{"items":[]}],"type":["array","object"],"enum":[{}]}`, `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`,
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got, _ := fitSchema(json.RawMessage(s))
+		var top map[string]any
+		if err := json.Unmarshal(got, &top); err != nil && !strings.Contains(err.Error(), "number") {
+			t.Fatalf("%q gives %s: %v", s, got, err)
+		}
+		if len(got) > maxSchemaText || top["type"] != "object" || top["properties"] == nil || top["anyOf"] != nil || top["$ref"] != nil {
+			t.Errorf("%q gives %.500s", s, got)
+		}
+		for _, ref := range regexp.MustCompile(`"\$ref":"([^"]*)"`).FindAllStringSubmatch(string(got), -1) {
+			if _, ok := newFitter(top).lookup(ref[1]); !ok && !strings.Contains(s, `\`) && !strings.Contains(s, "const") && !strings.Contains(s, "default") {
+				t.Errorf("%q: %s leads nowhere: %s", s, ref[1], got)
+			}
+		}
+	})
 }
 
 // A definition that refers to itself in many branches ends soon.
 func TestFitSchemaIsBounded(t *testing.T) {
 	a := `{"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/A"},`, 30) + `{"properties":{"x":{}}}]}`
 	began := time.Now()
-	got := string(fitSchema(json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":` + a + `}}`)))
-	if took := time.Since(began); took > 5*time.Second || !strings.HasSuffix(got, `"type":"object"}`) {
+	got, _ := fitSchema(json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":` + a + `}}`))
+	if took := time.Since(began); took > 5*time.Second || !strings.HasSuffix(string(got), `"type":"object"}`) {
 		t.Errorf("%v: %.100s", took, got)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"agentls/mcp"
 )
@@ -219,10 +220,11 @@ func (s *shapedTools) keep(tools map[[2]string]bool) {
 func (a *Agent) serverTool(t mcp.Tool) *tool { return a.shaped.get(t, a.shape) }
 
 func (a *Agent) shape(t mcp.Tool) *tool {
+	schema, rule := fitSchema(t.Schema)
 	return &tool{
 		server: t.Server, name: t.Name, title: t.Title, definition: t.Definition(),
 		readOnly: t.Trusted && t.ReadOnly, destructive: t.Destructive,
-		description: describe(t), schema: fitSchema(t.Schema),
+		description: describe(t, rule), schema: schema,
 		check: func(args json.RawMessage) error { return a.manager.CheckArguments(t.Server, t.Name, args) },
 		run: func(ctx context.Context, e env, args json.RawMessage) (output, error) {
 			res, err := a.manager.CallTool(ctx, t.Server, t.Name, args, e.progress)
@@ -243,8 +245,10 @@ func (a *Agent) readerOf(server string) string {
 	return shorten(plainName(&tool{server: server, name: "read_resource", virtual: true}))
 }
 
-// describe returns a description that is never empty: providers refuse none.
-func describe(t mcp.Tool) string {
+// describe returns a description that is never empty, as providers refuse that,
+// and ends with the rule that the schema cannot hold. It is data, and cut to
+// what providers take.
+func describe(t mcp.Tool, rule string) string {
 	text := strings.ToValidUTF8(strings.TrimSpace(t.Description), "\uFFFD")
 	if text == "" {
 		text = strings.ToValidUTF8(strings.TrimSpace(t.Title), "\uFFFD")
@@ -252,7 +256,15 @@ func describe(t mcp.Tool) string {
 	if text == "" {
 		text = fmt.Sprintf("Tool %q of the MCP server %q. The server gives no description.", t.Name, t.Server)
 	}
-	return ellipsis(text, maxDescription)
+	if rule != "" {
+		rule = "\n\n" + rule
+	}
+	const gone = " [cut by agentls]"
+	if n := maxDescription - utf8.RuneCountInString(rule); utf8.RuneCountInString(text) > n {
+		text, _ = clip(text, n-len(gone))
+		text += gone
+	}
+	return text + rule
 }
 
 // current returns the tool as its server defines it now; ok is false when it
