@@ -51,6 +51,7 @@ func fitSchema(raw json.RawMessage) (fit json.RawMessage, rule string) {
 	top["properties"], top["type"] = properties, "object"
 	out := f.clean(top, 0).(map[string]any) //nolint:errcheck // what was a map stays one
 	delete(out, "required")
+	delete(out, "$ref") // to what is no schema
 	required := slices.DeleteFunc(g.required, func(name string) bool { _, ok := properties[name]; return !ok })
 	if len(required) > 0 {
 		slices.Sort(required)

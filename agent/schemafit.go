@@ -191,7 +191,7 @@ func (f *fitter) addDefinitions(out map[string]any) {
 	}
 }
 
-// What the keywords of a schema hold. Other keywords are passed on.
+// What the keywords of a schema hold. Others are passed on where they are plain.
 //
 //nolint:gochecknoglobals // constant tables
 var (
@@ -202,6 +202,7 @@ var (
 	droppedKeys  = []string{"$schema", "$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$comment", "$vocabulary", "$defs", "definitions", "$ref", "$dynamicRef", "$recursiveRef"}
 	schemaTypes  = []string{"null", "boolean", "object", "array", "number", "string", "integer"}
 	listKeywords = []string{"required", "enum", "examples"}
+	dataKeywords = []string{"type", "const", "default", "dependentRequired"} // beside lists: whatever stands there is no schema
 )
 
 // clean mends one schema and those in it. What is no schema takes anything.
@@ -215,7 +216,7 @@ func (f *fitter) clean(v any, level int) any {
 	}
 	out := make(map[string]any, len(schema))
 	for key, value := range schema {
-		if !slices.Contains(droppedKeys, key) {
+		if !slices.Contains(droppedKeys, key) && (hasNoParts(value) || takesParts(key)) {
 			out[key] = value
 		}
 	}
@@ -246,6 +247,26 @@ func (f *fitter) clean(v any, level int) any {
 		f.cleanRef(out, ref)
 	}
 	return out
+}
+
+// hasNoParts reports whether a value has no parts, in which something could be taken
+// for a schema.
+func hasNoParts(v any) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return true
+}
+
+// takesParts reports whether the value of a keyword may have parts.
+func takesParts(key string) bool {
+	for _, keys := range [][]string{schemaKeys, schemaLists, schemaMaps, listKeywords, dataKeywords} {
+		if slices.Contains(keys, key) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *fitter) cleanMap(out map[string]any, key string, level int) {
