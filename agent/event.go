@@ -16,13 +16,14 @@ const (
 	EventStep      EventKind = "step"   // not on the wire: a model call begins
 	EventWaits     EventKind = "waits"  // not on the wire: the provider is asked again after a while
 	EventNotice    EventKind = "notice" // not on the wire: a sentence for the person, one line without secrets
+	EventAway      EventKind = "away"   // not on the wire: likewise, the servers that the run begins without
 	EventChange    EventKind = "change" // not on the wire: a file was changed, and no person was asked about it
 )
 
 // Event is what a run tells its front end as it happens.
 type Event struct {
 	Kind     EventKind
-	Delta    string         // text, reasoning, waits, notice
+	Delta    string         // text, reasoning, waits, notice, away
 	Step     int            // step: counts from 1
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall

@@ -51,13 +51,27 @@ func (r *run) react(ctx context.Context) error {
 	}
 }
 
-// awaitServers waits once for the servers that are starting.
+// awaitServers waits once for the servers that are starting, and tells the
+// person about those that the run begins without.
 func (r *run) awaitServers(ctx context.Context) {
 	if r.waited {
 		return
 	}
 	r.waited = true
 	within(ctx, startWait, func(ctx context.Context) { r.missing = r.a.manager.WaitStarted(ctx) })
+	if len(r.missing) > 0 && ctx.Err() == nil {
+		r.emit(Event{Kind: EventAway, Delta: r.a.tellable(away(r.missing), 1000)})
+	}
+}
+
+// away says which servers a run begins without.
+func away(missing []string) string {
+	const most = 10
+	names := cleaned(missing[:min(len(missing), most)])
+	if n := len(missing) - len(names); n > 0 {
+		names = append(names, fmt.Sprintf("%d more", n))
+	}
+	return "This prompt begins without MCP servers that are still starting: " + strings.Join(names, ", ")
 }
 
 // begin puts what the prompt mentions into its message, and what a person

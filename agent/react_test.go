@@ -104,7 +104,8 @@ func TestToolAddedInARunIsOfferedInTheSameRun(t *testing.T) {
 	})
 }
 
-// charmbracelet/crush#660, #1901: a slow server delays the first prompt 2 s at most, and the model is told.
+// charmbracelet/crush#660, charmbracelet/crush#3521: a slow server delays the
+// first prompt 2 s at most; the person and the model are told of it.
 func TestHungServersDelayAShortWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -117,6 +118,13 @@ func TestHungServersDelayAShortWhile(t *testing.T) {
 			t.Errorf("took %v", took)
 		}
 		contains(t, llm.Last().Messages[0].Text, "slow (still starting), bad (failed)")
+		var told []string
+		for _, e := range w.host.Events() {
+			if e.Kind == agent.EventAway {
+				told = append(told, e.Delta)
+			}
+		}
+		equal(t, "told", told, []string{"This prompt begins without MCP servers that are still starting: slow"})
 	})
 }
 

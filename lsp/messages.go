@@ -31,6 +31,15 @@ func (s *Server) logMessage(t protocol.MessageType, text string) {
 	s.notify("window/logMessage", protocol.LogMessageParams{Type: t, Message: text})
 }
 
+// warn tells of something that is also in the log, and pops up unless the
+// person wants no popups.
+func (s *Server) warn(text string) {
+	s.logMessage(protocol.MessageTypeWarning, text)
+	if s.cfg.Load().Notifications != "off" {
+		s.showMessage(protocol.MessageTypeWarning, text)
+	}
+}
+
 // relay tells the client what the MCP servers tell, until ctx ends or the
 // events end. Serve owns the goroutine; it starts after initialized.
 func (s *Server) relay(ctx context.Context) {

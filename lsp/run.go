@@ -239,6 +239,8 @@ func (x *run) flush(events []pending) {
 			x.changes = append(x.changes, *p.Change)
 		case agent.EventNotice:
 			x.s.showMessage(protocol.MessageTypeWarning, "agentls: "+x.s.tell(string(p.delta)))
+		case agent.EventAway:
+			x.s.warn("agentls: " + x.s.tell(string(p.delta)))
 		default:
 			x.writeEvent(p.wire(x.s))
 		}

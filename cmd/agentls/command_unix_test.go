@@ -33,17 +33,7 @@ func startAsking(t *testing.T, provider http.HandlerFunc, prompt string) *asking
 	t.Cleanup(server.Close)
 	dir := t.TempDir()
 	t.Cleanup(func() { checkAudit(t, filepath.Join(dir, "state", "agentls"), "", true) })
-	// The binary is a name of the test binary: it starts itself as the reaper.
-	binary := filepath.Join(dir, "agentls")
-	if err := os.Link(os.Args[0], binary); err != nil {
-		data, err := os.ReadFile(os.Args[0])
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(binary, data, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
+	binary := linkBinary(t, dir)
 	a := &asking{folder: filepath.Join(dir, "project")}
 	for name, text := range map[string]string{"project/a.md": "", "config/agentls/config.json": `{"approval": {"default": "allow"}, "limits": {"parallelTools": 10}}`} {
 		file := filepath.Join(dir, name)
@@ -66,6 +56,23 @@ func startAsking(t *testing.T, provider http.HandlerFunc, prompt string) *asking
 	}
 	t.Cleanup(func() { _ = a.Process.Kill() })
 	return a
+}
+
+// linkBinary makes a file of the test binary that is agentls, and starts itself
+// as its reaper.
+func linkBinary(t *testing.T, dir string) string {
+	t.Helper()
+	binary := filepath.Join(dir, "agentls")
+	if err := os.Link(os.Args[0], binary); err != nil {
+		data, err := os.ReadFile(os.Args[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(binary, data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return binary
 }
 
 // pids waits for n process ids in the project's file "pids".

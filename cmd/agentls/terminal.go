@@ -68,7 +68,7 @@ func (t *terminal) Emit(e agent.Event) {
 		t.note("· %s %s %s", name, e.ToolCall.State, e.ToolCall.Message)
 	case agent.EventWaits:
 		t.note("· %s", e.Delta)
-	case agent.EventNotice:
+	case agent.EventNotice, agent.EventAway:
 		t.note("agentls: %s", e.Delta)
 	case agent.EventMention:
 		t.note("· @%s:%s %s %s", e.Mention.Server, e.Mention.URI, e.Mention.Status, e.Mention.Error)
