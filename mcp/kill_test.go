@@ -23,6 +23,7 @@ import (
 const (
 	partHost = "play-host"
 	partReap = "play-reaper"
+	partHold = "play-hold"
 	partDiff = "play-diff" // a process that reads the diff of a folder
 )
 
@@ -34,18 +35,20 @@ func playPart() {
 	case partReap:
 		Reap(os.Stdin)
 		os.Exit(0)
+	case partHold:
+		os.Exit(child.Hold(os.Args[2:]))
 	case partHost:
 		var c ServerConfig
 		if err := json.Unmarshal([]byte(os.Args[2]), &c); err != nil {
 			os.Exit(1)
 		}
-		m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
+		m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}, Hold: []string{os.Args[0], partHold}})
 		m.Configure([]ServerConfig{c})
 		select {} // until it is killed
 	case partDiff:
 		state := workspace.NewState()
 		state.SetFolders([]workspace.Folder{{Path: os.Args[2], Trusted: true}})
-		m := NewManager(Options{State: state, Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
+		m := NewManager(Options{State: state, Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}, Hold: []string{os.Args[0], partHold}})
 		go func() { // says when a kill may come; ends with the process
 			for told := false; !told; time.Sleep(time.Millisecond) {
 				m.reaper.mu.Lock()
@@ -116,9 +119,7 @@ func TestKilledProcessLeavesNoGit(t *testing.T) {
 // manager closes are the reaper's to end, and their environment holds no key
 // (hosts #28, anomalyco/opencode#31778).
 func TestChildrenOfOthers(t *testing.T) {
-	m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}})
-	watch := m.Reaper()
-	watch.Expect()
+	m := NewManager(Options{Environ: os.Environ(), Reaper: []string{os.Args[0], partReap}, Hold: []string{os.Args[0], partHold}})
 	command, args, env := mcptest.Command(t, mcptest.Options{IgnoreEOF: true})
 	cmd := exec.Command(command, args...)
 	cmd.Env = os.Environ()
@@ -130,12 +131,11 @@ func TestChildrenOfOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	g, err := child.Start(cmd)
+	g, err := child.StartWatched(cmd, m.Reaper())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer g.Kill()
-	watch.Add(g)
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	m.Close()

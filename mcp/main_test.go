@@ -9,7 +9,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	playPart() // first: what is held has the environment of what it becomes
 	mcptest.Main()
-	playPart()
 	goleak.VerifyTestMain(m)
 }

@@ -41,6 +41,10 @@ type Options struct {
 	// Reaper is the command line that ends our children when this process is
 	// killed; empty: none.
 	Reaper []string
+	// Hold is the command line of a process that calls [child.Hold]: it becomes
+	// a child once the reaper knows of it; empty: a kill of this process as a
+	// child starts may leave that behind.
+	Hold []string
 	// HTTP gives what is cloned for the connections to remote servers, when the
 	// first of them starts: its proxy and its certificates count. Nil: neither.
 	HTTP    func() *http.Transport
@@ -87,7 +91,7 @@ func newManager(o Options, t timing) *Manager {
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), eras: &eras{},
-		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, BaseEnviron(o.Environ), o.Log),
+		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, o.Hold, BaseEnviron(o.Environ), o.Log),
 	}
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)

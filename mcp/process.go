@@ -94,13 +94,11 @@ func startProcess(spec processSpec) (*process, error) {
 	p.tail.each = spec.stderr
 	p.out, p.outEnd = io.Pipe()
 	p.in = newOutbox(pipes[1], p.giveUp)
-	p.reaper.Expect()
-	if p.group, err = child.Start(cmd); err != nil {
+	if p.group, err = child.StartWatched(cmd, p.reaper); err != nil {
 		closeAll(pipes[:]...)
 		return nil, fmt.Errorf("cannot start %s: %w", spec.command, err)
 	}
 	closeAll(pipes[0], pipes[3], pipes[5])
-	p.reaper.Add(p.group)
 	f := newFrames(p.stdout, maxFrame, spec.problem)
 	f.updated, f.asked = p.takeUpdated, p.takeRequest
 	p.run(f)

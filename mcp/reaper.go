@@ -21,6 +21,7 @@ import (
 // started or dies costs nothing but its service.
 type reaper struct {
 	command []string
+	hold    []string // see [Options.Hold]
 	env     []string
 	log     *slog.Logger
 
@@ -31,24 +32,28 @@ type reaper struct {
 	broken bool
 }
 
-func newReaper(command, env []string, log *slog.Logger) *reaper {
+func newReaper(command, hold, env []string, log *slog.Logger) *reaper {
 	if len(command) == 0 {
 		return nil
 	}
-	return &reaper{command: command, env: env, log: log, groups: map[int]bool{}}
+	return &reaper{command: command, hold: hold, env: env, log: log, groups: map[int]bool{}}
 }
 
-// Expect starts the helper, if it does not run: it takes longer than many a
-// child needs to hang.
-func (r *reaper) Expect() {
+// Expect starts the helper, if it does not run, and says how a child is held
+// until the helper knows of it.
+func (r *reaper) Expect() (hold []string) {
 	if r == nil {
-		return
+		return nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.pipe == nil {
 		r.restart()
 	}
+	if r.pipe == nil {
+		return nil
+	}
+	return r.hold
 }
 
 // Add tells the helper of a group.

@@ -47,7 +47,7 @@ func TestCommandOfAValueEndsWithItsChildren(t *testing.T) {
 
 type watchLog []string
 
-func (l *watchLog) Expect()            { *l = append(*l, "expect") }
+func (l *watchLog) Expect() []string   { *l = append(*l, "expect"); return nil }
 func (l *watchLog) Add(child.Group)    { *l = append(*l, "add") }
 func (l *watchLog) Remove(child.Group) { *l = append(*l, "remove") }
 

@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"agentls/mcp"
+	"agentls/mcp/child"
 )
 
 // version is set by the build from the tag.
@@ -53,6 +54,9 @@ func run(p program) int {
 		signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 		mcp.Reap(p.stdin)
 		return exitOK
+	}
+	if len(p.args) > 0 && p.args[0] == holdArgument {
+		return child.Hold(p.args[1:])
 	}
 	// A write to an editor that is gone must fail, not kill: there are runs to
 	// end and children to close. Ignored, the signal would be so in each child

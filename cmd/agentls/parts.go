@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"sync"
 
 	"agentls/agent"
@@ -43,9 +44,12 @@ func newParts(p program) *parts {
 	file := &logFile{path: filepath.Join(where.state, "log", "agentls.log")}
 	log := newLog(p.stderr, file, secrets)
 	state := workspace.NewState()
-	var reaper []string
+	var reaper, hold []string
 	if self, err := os.Executable(); err == nil {
-		reaper = []string{self, reaperArgument}
+		reaper, hold = []string{self, reaperArgument}, []string{self, holdArgument}
+		if runtime.GOOS == "linux" {
+			hold[0] = "/proc/self/exe" // this version, also when an update has replaced the file
+		}
 	}
 	// The system's certificates take longer to read than all else up to the
 	// answer to initialize.
@@ -60,7 +64,7 @@ func newParts(p program) *parts {
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"),
-		Environ:    p.environ, Reaper: reaper, HTTP: transport, Secrets: secrets, Log: log,
+		Environ:    p.environ, Reaper: reaper, Hold: hold, HTTP: transport, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{

@@ -11,6 +11,9 @@ import (
 // one's children when it was killed. Not for people.
 const reaperArgument = "__reap"
 
+// holdArgument makes the process one that becomes a child of another agentls.
+const holdArgument = "__hold"
+
 func rootCommand(p program) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "agentls",

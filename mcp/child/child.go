@@ -33,14 +33,6 @@ func Look(command string, env []string) (string, error) {
 	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
 }
 
-// Watch ends the groups that outlive this process. Expect is called before a
-// group is started, so that as little as may be lies between its start and Add.
-type Watch interface {
-	Expect()
-	Add(g Group)
-	Remove(g Group)
-}
-
 // outputGrace is how long the output of an ended program may still come.
 const outputGrace = time.Second
 
@@ -52,16 +44,12 @@ func Run(ctx context.Context, cmd *exec.Cmd, watch Watch) error {
 		return context.Cause(ctx)
 	}
 	cmd.WaitDelay = outputGrace
-	if watch != nil {
-		watch.Expect()
-	}
-	g, err := Start(cmd)
+	g, err := StartWatched(cmd, watch)
 	if err != nil {
 		return err
 	}
 	defer g.Release()
 	if watch != nil {
-		watch.Add(g)
 		defer watch.Remove(g)
 	}
 	stop := context.AfterFunc(ctx, g.Kill)

@@ -18,7 +18,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	playHeld()
+	goleak.VerifyTestMain(m)
+}
 
 // A PATH that holds "." or an empty entry must not let a project's file stand
 // in for a program.
@@ -113,6 +116,6 @@ func alive(pid int) bool {
 // watchLog is a [Watch] that notes what it is told.
 type watchLog []string
 
-func (l *watchLog) Expect()        { *l = append(*l, "expect") }
-func (l *watchLog) Add(g Group)    { *l = append(*l, fmt.Sprintf("add %d", g.ID())) }
-func (l *watchLog) Remove(g Group) { *l = append(*l, fmt.Sprintf("remove %d", g.ID())) }
+func (l *watchLog) Expect() []string { *l = append(*l, "expect"); return nil }
+func (l *watchLog) Add(g Group)      { *l = append(*l, fmt.Sprintf("add %d", g.ID())) }
+func (l *watchLog) Remove(g Group)   { *l = append(*l, fmt.Sprintf("remove %d", g.ID())) }

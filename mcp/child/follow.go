@@ -41,17 +41,13 @@ func Follow(ctx context.Context, cmd *exec.Cmd, out io.Writer, watch Watch) (End
 	}
 	defer func() { _ = r.Close() }() // ends the copy, if it has not ended
 	cmd.Stdout, cmd.Stderr = w, w
-	if watch != nil {
-		watch.Expect()
-	}
-	g, err := Start(cmd)
+	g, err := StartWatched(cmd, watch)
 	_ = w.Close()
 	if err != nil {
 		return Ending{}, err
 	}
 	defer g.Release()
 	if watch != nil {
-		watch.Add(g)
 		defer watch.Remove(g)
 	}
 	said := make(chan struct{}) // closed at the end of its output
