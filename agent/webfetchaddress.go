@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"golang.org/x/net/idna"
+
+	"agentls/mcp/publicnet"
 )
 
 // fetchURL parses a URL that web_fetch may ask for. Its host comes back in
@@ -77,57 +79,10 @@ func fetchHost(host string) (string, error) {
 
 var errNotPublic = errors.New("its address is not public: web_fetch reaches no addresses of this machine or of private networks")
 
-// notPublic are networks beside those that [netip.Addr] knows by name.
-//
-//nolint:gochecknoglobals // a constant table
-var notPublic = prefixes(
-	"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-	"168.63.129.16/32", // Azure's metadata
-	"2001::/23",        // Teredo and other protocols
-	"2001:db8::/32", "3fff::/20", "5f00::/16",
-)
-
-// These hold an IPv4 address, which is what is reached.
-//
-//nolint:gochecknoglobals // constant tables
-var (
-	nat64    = netip.MustParsePrefix("64:ff9b::/96")
-	sixToFor = netip.MustParsePrefix("2002::/16")
-	unicast6 = netip.MustParsePrefix("2000::/3")
-)
-
-func prefixes(texts ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(texts))
-	for i, text := range texts {
-		out[i] = netip.MustParsePrefix(text)
-	}
-	return out
-}
-
-// publicAddress refuses every address that is not one of the public internet:
-// a page must not make us ask this machine, its networks or a cloud's metadata.
+// publicAddress refuses every address that is not one of the public internet.
 func publicAddress(addr netip.Addr) error {
-	addr = addr.Unmap()
-	if addr.Is6() {
-		b := addr.As16()
-		switch {
-		case addr.Zone() != "":
-			return errNotPublic
-		case nat64.Contains(addr):
-			return publicAddress(netip.AddrFrom4([4]byte(b[12:])))
-		case sixToFor.Contains(addr):
-			return publicAddress(netip.AddrFrom4([4]byte(b[2:6])))
-		case !unicast6.Contains(addr):
-			return errNotPublic
-		}
-	}
-	if !addr.IsGlobalUnicast() || addr.IsPrivate() {
+	if !publicnet.Has(addr) {
 		return errNotPublic
-	}
-	for _, p := range notPublic {
-		if p.Contains(addr) {
-			return errNotPublic
-		}
 	}
 	return nil
 }

@@ -66,6 +66,7 @@ func (s *session) carryRemote(w way) (carrier, error) {
 			return carrier{}, err
 		}
 		s.address = r
+		s.loginGuard.Store(r.guarded(s.cfg.OAuth, s.logins, s.http.get()))
 	}
 	if s.dialed != nil {
 		s.http.closeIdle() // what took the last one may have taken them: each would cost a start

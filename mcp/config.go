@@ -20,6 +20,7 @@ type ServerConfig struct {
 	Cwd      string // absolute; empty: the folder
 	URL      string
 	Headers  map[string]string
+	OAuth    OAuthConfig
 	Disabled bool
 	// InheritEnv gives the child the whole environment, less provider keys.
 	InheritEnv       bool

@@ -33,7 +33,7 @@ func (t *streamable) get(ctx context.Context, lastID string) (*http.Response, er
 	case resp.StatusCode == http.StatusOK:
 		err = fmt.Errorf("%w: it answers GET with %q", errNoStream, clip(kind, 100))
 	case resp.StatusCode == http.StatusUnauthorized:
-		err = &loginError{resp.StatusCode, ""}
+		err = t.loginError(resp, "")
 	default:
 		err = &statusError{resp.StatusCode, excerpt(resp.Body)}
 	}

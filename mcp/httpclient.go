@@ -2,7 +2,6 @@ package mcp
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,6 +16,8 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/net/http/httpguts"
+
+	"agentls/mcp/oauth"
 )
 
 // maxRedirects within a server's own origin.
@@ -27,7 +28,8 @@ type address struct {
 	url     *url.URL
 	client  *http.Client
 	headers http.Header
-	host    string // the configured Host; empty: the URL's
+	host    string       // the configured Host; empty: the URL's
+	guard   *oauth.Guard // adds the token of a login; nil: a header is configured for that
 }
 
 // newAddress checks what is configured. What it passes over is told to problem.
@@ -154,12 +156,7 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 }
 
 // SameOrigin compares origins (RFC 6454, 5): a port may be left out.
-func SameOrigin(a, b *url.URL) bool {
-	port := func(u *url.URL) string {
-		return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
-	}
-	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
-}
+func SameOrigin(a, b *url.URL) bool { return oauth.SameOrigin(a, b) }
 
 // redirectError is a redirect that is not followed.
 type redirectError struct{ to string }
@@ -199,20 +196,46 @@ func (e *statusError) Error() string {
 // loginError says that the server wants to know who asks.
 type loginError struct {
 	status int
-	text   string // the start of the body of a 403
+	text   string         // the start of the body of a 403
+	oauth  bool           // a login can be made
+	lacks  *oauth.Refusal // of a 403 for want of a scope
+}
+
+// loginError words an answer 401 or 403. text is the start of the latter's body.
+func (r *address) loginError(resp *http.Response, text string) *loginError {
+	e := &loginError{status: resp.StatusCode, text: text, oauth: r.guard != nil}
+	if r.guard != nil && resp.StatusCode == http.StatusForbidden {
+		if lacks, ok := r.guard.Refused(resp); ok {
+			e.lacks = &lacks
+		}
+	}
+	return e
 }
 
 func (e *loginError) Error() string {
-	if e.status == http.StatusForbidden {
+	switch {
+	case e.lacks != nil && e.lacks.Futile:
+		return "the server refuses the request (HTTP 403) although the login was asked for all that it wants; another one is of no use: ask who runs the server for the right to this"
+	case e.lacks != nil:
+		scopes := ""
+		if len(e.lacks.Scopes) > 0 {
+			scopes = fmt.Sprintf(": it lacks the scope %s", clip(strings.Join(e.lacks.Scopes, " "), 300))
+		}
+		return "the login does not reach for this (HTTP 403)" + scopes + "; log in once more with agentls.mcp.login"
+	case e.status == http.StatusForbidden:
 		return fmt.Sprintf(`the server refuses the request (HTTP 403: %s); if it is for want of a login, look at "headers" in its configuration`, e.text)
+	case e.oauth:
+		return `the server wants a login (HTTP 401); log in with agentls.mcp.login, or give what it asks for in "headers" of its configuration`
 	}
 	return `the server wants a login (HTTP 401); set what it asks for in "headers" of its configuration, as {"Authorization": "Bearer ${TOKEN}"}`
 }
 
-func wantsLogin(err error) bool {
-	e, ok := errors.AsType[*loginError](err)
-	return ok && e.status == http.StatusUnauthorized
+// Is makes it ErrNeedsLogin where a login would mend it.
+func (e *loginError) Is(target error) bool {
+	return target == ErrNeedsLogin && (e.status == http.StatusUnauthorized || e.lacks != nil && !e.lacks.Futile)
 }
+
+func wantsLogin(err error) bool { return errors.Is(err, ErrNeedsLogin) }
 
 // excerpt reads the start of an answer that is no message, for an error.
 func excerpt(body io.Reader) string {

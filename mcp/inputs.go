@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"agentls/mcp/statefile"
 )
 
 // Input is a value that a person gives before a server first starts, VS Code's
@@ -269,11 +271,13 @@ type inputEntry struct {
 	Time   time.Time `json:"time"`
 }
 
-func (t inputStore) state() stateFile { return stateFile{t.file, inputVersion} }
+func (t inputStore) state() statefile.File {
+	return statefile.File{Path: t.file, Version: inputVersion}
+}
 
 func (t inputStore) load() (inputFile, error) {
 	var f inputFile
-	err := t.state().read(&f)
+	err := t.state().Read(&f)
 	if err != nil {
 		f = inputFile{}
 	}
@@ -288,12 +292,12 @@ func (t inputStore) set(key string, c ServerConfig, in Input, value string) erro
 	if t.file == "" {
 		return errors.New("there is no file to remember answers in")
 	}
-	return t.state().locked(func() error {
+	return t.state().Locked(func() error {
 		f, err := t.load()
 		if err != nil {
 			return err
 		}
 		f.Inputs[key] = inputEntry{c.Folder, c.Source, in.ID, value, now()}
-		return t.state().write(f)
+		return t.state().Write(f)
 	})
 }

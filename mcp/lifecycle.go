@@ -22,6 +22,14 @@ func (s *session) run(ctx context.Context) {
 			if time.Since(since) >= s.timing.stable {
 				tries = 0
 			}
+			if why := c.lossError(); !asked && wantsLogin(why) {
+				if tries == 0 { // it may mean this session alone
+					tries = 1
+					delay.Reset()
+					continue
+				}
+				err = why
+			}
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -85,8 +93,14 @@ func (s *session) fail(err error) {
 	if wantsLogin(err) {
 		status = StatusNeedsLogin
 	}
-	s.update(func() { s.status, s.err, s.mourned = status, text, true })
-	s.events.put(Event{Server: s.cfg.Name, Kind: EventFailed, Err: text})
+	told := false
+	s.update(func() {
+		told = s.toldLogin && status == StatusNeedsLogin // each use finds it out again
+		s.status, s.err, s.mourned, s.toldLogin = status, text, true, status == StatusNeedsLogin
+	})
+	if !told {
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventFailed, Err: text})
+	}
 }
 
 // startUp brings the server to StatusReady: connected, listening, its tools
@@ -182,7 +196,7 @@ func (s *session) ready(c *connection, tools listed[Tool]) {
 		s.toolsAge.held = true
 		first, back = !s.announced, s.announced && s.mourned
 		s.status, s.err, s.conn, s.tools = StatusReady, "", c, tools.items
-		s.announced, s.mourned = true, false
+		s.announced, s.mourned, s.toldLogin = true, false, false
 	})
 	s.logs.add(logOwn, "info", fmt.Sprintf("ready, with %d tools", len(tools.items)))
 	if cut := c.instructions.Cut; cut > 0 {
@@ -261,12 +275,15 @@ func (s *session) lose(c *connection) {
 	text := s.secrets.Redact(c.reason())
 	s.logs.add(logOwn, "error", "connection lost: "+text)
 	s.cache.reconnected()
+	login := wantsLogin(c.lossError()) // which is told of when it is known that it wants one
 	s.update(func() {
-		s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, true
+		s.status, s.err, s.conn, s.mourned = StatusRestarting, text, nil, s.mourned || !login
 		s.toolsAge.changed()
 		s.promptsAge.changed()
 	})
-	s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
+	if !login {
+		s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
+	}
 	c.end(fmt.Errorf("%w: %s", errLost, text))
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"agentls/mcp/child"
+	"agentls/mcp/oauth"
 	"agentls/mcp/workspace"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	TrustFile string
 	// InputsFile is <state>/inputs.json.
 	InputsFile string
+	// LoginsFile is <state>/mcp-auth.json.
+	LoginsFile string
 	// Environ is the process's environment, from which children get the base
 	// of CONTRACT §8.
 	Environ []string
@@ -74,6 +77,7 @@ type Manager struct {
 	sessions map[string]*session
 	leaving  map[string]<-chan struct{} // servers that were taken out, until they are gone
 	switches map[string]switched        // what a person enabled or disabled, by name
+	flows    map[string]*loginFlow      // the logins under way, by server
 	asked    map[string]bool            // servers, by name and fingerprint, whose trust was asked for
 	order    []*session                 // "workspace" first, the rest by name; replaced as a whole
 }
@@ -88,11 +92,12 @@ func newManager(o Options, t timing) *Manager {
 	if o.Secrets == nil {
 		o.Secrets = NewSecrets()
 	}
-	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
+	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, flows: map[string]*loginFlow{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
 		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), eras: &eras{},
 		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, o.Hold, BaseEnviron(o.Environ), o.Log),
 	}
+	m.logins = oauth.New(oauth.Options{File: o.LoginsFile, HTTP: m.http.get, Learn: o.Secrets.Add, Name: o.Name, Version: o.Version, Log: o.Log})
 	m.ctx, m.cancel = context.WithCancelCause(context.Background())
 	m.requests = newRequests(m.ctx, t.question)
 	m.wg.Go(func() { m.events.run(m.ctx) }) // ends by Close
@@ -118,6 +123,7 @@ func (m *Manager) end() {
 	m.mu.Unlock()
 	m.cancel(errStopped)
 	m.requests.close()
+	m.logins.Close()
 	m.wg.Wait()
 	m.http.closeIdle()
 	m.reaper.close()

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -41,9 +42,13 @@ func (s *session) use(ctx context.Context) (*connection, error) {
 
 func (s *session) notReady(status Status, text string) error {
 	if text != "" {
-		return fmt.Errorf("%w: %q is %s: %s", ErrNotReady, s.cfg.Name, status, text)
+		text = ": " + text
 	}
-	return fmt.Errorf("%w: %q is %s", ErrNotReady, s.cfg.Name, status)
+	err := ErrNotReady
+	if status == StatusNeedsLogin {
+		err = errors.Join(ErrNotReady, ErrNeedsLogin)
+	}
+	return &toldError{fmt.Sprintf("%v: %q is %s%s", ErrNotReady, s.cfg.Name, status, text), err}
 }
 
 // settle waits until no refresh is pending that a notification asked for, or

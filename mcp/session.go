@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"agentls/mcp/oauth"
 	"agentls/mcp/workspace"
 )
 
@@ -25,6 +26,7 @@ type hub struct {
 	requests      *requests
 	eras          *eras
 	http          *remoteTransport
+	logins        *oauth.Logins
 	timing        timing
 }
 
@@ -78,9 +80,10 @@ type session struct {
 
 	unknownTools sync.Once // the configuration's names of tools that there are not, told
 
-	dialed  *connection // the last one; of run's goroutine
-	address *address    // where a remote server is; likewise
-	trusted atomic.Bool // may run, as far as trust goes
+	dialed     *connection                 // the last one; of run's goroutine
+	address    *address                    // where a remote server is; likewise
+	trusted    atomic.Bool                 // may run, as far as trust goes
+	loginGuard atomic.Pointer[oauth.Guard] // how a remote server is logged into; nil: it is not, or never was asked
 
 	mu         sync.Mutex
 	changed    chan struct{} // closed and replaced at each change below
@@ -96,6 +99,7 @@ type session struct {
 	promptsAge freshness
 	told       [listKinds]string // what was told of a list that could not be fetched since it last was
 	announced  bool              // EventReady was sent
+	toldLogin  bool              // EventFailed told since it was ready that it wants a login
 	mourned    bool              // EventLost or EventFailed was sent since it was ready
 }
 

@@ -49,7 +49,7 @@ func (t *sse) stream() error {
 	defer func() { _ = resp.Body.Close() }()
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); {
 	case resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden:
-		return &loginError{resp.StatusCode, excerpt(resp.Body)}
+		return t.loginError(resp, excerpt(resp.Body))
 	case !success(resp):
 		return &statusError{resp.StatusCode, excerpt(resp.Body)}
 	case kind != "text/event-stream":
@@ -145,7 +145,7 @@ func (t *sse) tell(ctx context.Context, body []byte) error {
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
-		err := &loginError{resp.StatusCode, ""}
+		err := t.loginError(resp, "")
 		t.lose(err)
 		return err
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
@@ -153,6 +153,8 @@ func (t *sse) tell(ctx context.Context, body []byte) error {
 		err := &statusError{resp.StatusCode, excerpt(resp.Body)}
 		t.lose(err)
 		return err
+	case resp.StatusCode == http.StatusForbidden:
+		return t.loginError(resp, excerpt(resp.Body))
 	case !success(resp):
 		return &statusError{resp.StatusCode, excerpt(resp.Body)}
 	}

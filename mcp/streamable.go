@@ -100,7 +100,7 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 	t.late.Store(0) // it answers
 	switch {        // what needs no body does not wait for one
 	case resp.StatusCode == http.StatusUnauthorized:
-		err := &loginError{resp.StatusCode, ""}
+		err := t.loginError(resp, "")
 		t.lose(err)
 		return err
 	case resp.StatusCode == http.StatusNotFound && session != "":
@@ -109,7 +109,7 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	text := excerpt(strings.NewReader(string(body)))
 	if resp.StatusCode == http.StatusForbidden {
-		return &loginError{resp.StatusCode, text}
+		return t.loginError(resp, text)
 	}
 	// Servers made after the TypeScript SDK's examples say 400 where the
 	// protocol has 404. One that names the request may as well be its answer, of

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"agentls/mcp/statefile"
 )
 
 // trustVersion is the version of trust.json that we write.
@@ -30,12 +32,14 @@ type trustEntry struct {
 	Time   time.Time `json:"time"`
 }
 
-func (t trustStore) state() stateFile { return stateFile{t.file, trustVersion} }
+func (t trustStore) state() statefile.File {
+	return statefile.File{Path: t.file, Version: trustVersion}
+}
 
 // load reads the file; one that is not there, or not usable, trusts nobody.
 func (t trustStore) load() (trustFile, error) {
 	var f trustFile
-	err := t.state().read(&f)
+	err := t.state().Read(&f)
 	if err != nil {
 		f = trustFile{}
 	}
@@ -75,12 +79,12 @@ func (t trustStore) change(f func(*trustFile)) error {
 	if t.file == "" {
 		return errors.New("there is no file to remember trust in")
 	}
-	return t.state().locked(func() error {
+	return t.state().Locked(func() error {
 		file, err := t.load()
 		if err != nil {
 			return err
 		}
 		f(&file)
-		return t.state().write(file)
+		return t.state().Write(file)
 	})
 }

@@ -17,6 +17,7 @@ type host struct {
 	manager *mcp.Manager
 	log     *slog.Logger
 	wg      sync.WaitGroup // the readers of the manager's channels
+	logins  int            // that were made
 }
 
 // connect starts the manager and waits until the server is ready.
@@ -36,7 +37,17 @@ func (s scenario) connect(ctx context.Context) (*host, error) {
 	h.manager.Configure([]mcp.ServerConfig{s.server()})
 	missing := h.manager.WaitStarted(ctx)
 	for _, i := range h.manager.Servers() {
-		if i.Name == server && (i.Status != mcp.StatusReady || len(missing) > 0) {
+		if i.Name != server {
+			continue
+		}
+		for i.Status == mcp.StatusNeedsLogin {
+			var err error
+			if i, err = h.login(ctx); err != nil {
+				h.close()
+				return nil, err
+			}
+		}
+		if i.Status != mcp.StatusReady || len(missing) > 0 {
 			h.close()
 			return nil, fmt.Errorf("the server is %s: %s", i.Status, i.Error)
 		}
@@ -46,7 +57,7 @@ func (s scenario) connect(ctx context.Context) (*host, error) {
 
 // server is the suite's server, as a user configures one.
 func (s scenario) server() mcp.ServerConfig {
-	return mcp.ServerConfig{Name: server, Source: "user", Type: "http", URL: s.url, Protocol: s.protocol(), Fingerprint: server, Timeout: patience, StartupTimeout: patience}
+	return mcp.ServerConfig{Name: server, Source: "user", Type: "http", URL: s.url, OAuth: s.given.client(), Protocol: s.protocol(), Fingerprint: server, Timeout: patience, StartupTimeout: patience}
 }
 
 func (h *host) close() {
@@ -65,7 +76,11 @@ func (h *host) tools() (out []mcp.Tool) {
 
 // call calls a tool with a JSON object.
 func (h *host) call(ctx context.Context, tool, arguments string) error {
-	r, err := h.manager.CallTool(ctx, server, tool, json.RawMessage(arguments), nil)
+	var r mcp.ToolResult
+	err := h.signedIn(ctx, func() (err error) {
+		r, err = h.manager.CallTool(ctx, server, tool, json.RawMessage(arguments), nil)
+		return err
+	})
 	switch {
 	case err != nil:
 		return fmt.Errorf("the tool %q: %w", tool, err)

@@ -9,8 +9,10 @@ import (
 )
 
 // answer is the person: one who agrees to whatever the suite's server asks.
-func (h *host) answer(_ context.Context, r mcp.Request) {
+func (h *host) answer(ctx context.Context, r mcp.Request) {
 	switch {
+	case r.Kind == mcp.RequestLogin:
+		h.open(ctx, r)
 	case r.Kind == mcp.RequestElicit && r.Elicit.Mode == "form":
 		content, err := filledIn(r.Elicit.Schema)
 		h.tolerate(err)

@@ -10,11 +10,14 @@ import (
 // The arrows of ARCHITECTURE.md: what each package may import of ours.
 // cmd/agentls may import everything below it but the test doubles.
 var arrows = map[string]string{
-	"agentls/mcp":             "agentls/mcp/child agentls/mcp/workspace",
+	"agentls/mcp":             "agentls/mcp/child agentls/mcp/oauth agentls/mcp/statefile agentls/mcp/workspace",
 	"agentls/mcp/child":       "",
 	"agentls/mcp/workspace":   "agentls/mcp/child agentls/mcp/watch",
+	"agentls/mcp/oauth":       "agentls/mcp/publicnet agentls/mcp/statefile",
+	"agentls/mcp/publicnet":   "",
+	"agentls/mcp/statefile":   "",
 	"agentls/mcp/watch":       "",
-	"agentls/agent":           "agentls/mcp agentls/mcp/child agentls/mcp/workspace",
+	"agentls/agent":           "agentls/mcp agentls/mcp/child agentls/mcp/publicnet agentls/mcp/workspace",
 	"agentls/agent/config":    "agentls/agent agentls/mcp agentls/mcp/child agentls/mcp/watch",
 	"agentls/agent/openai":    "agentls/agent agentls/mcp",
 	"agentls/agent/offline":   "agentls/agent",
@@ -36,6 +39,9 @@ var rooms = map[string]string{
 	"go.lsp.dev/":                       "agentls/lsp agentls/lsp/lsptest",
 	"github.com/mark3labs/mcp-go":       "agentls/mcp agentls/mcp/mcptest",
 	"github.com/sashabaranov/go-openai": "agentls/agent/openai",
+
+	"github.com/modelcontextprotocol/go-sdk": "agentls/mcp/oauth",
+	"golang.org/x/oauth2":                    "agentls/mcp/oauth",
 }
 
 func TestNothingPointsUp(t *testing.T) {
