@@ -20,15 +20,15 @@ import (
 // server that comes back gets a new one.
 type connection struct {
 	carrier
-	client   *client.Client
-	link     *link
-	modern   bool
-	caps     capabilities
+	client *client.Client
+	link   *link
+	modern bool
+	caps   capabilities
 	// instructions are the server's, without its name.
 	instructions Instructions
-	inbox    *inbox
-	progress progressRoutes
-	subs     subscriptions
+	inbox        *inbox
+	progress     progressRoutes
+	subs         subscriptions
 	// completions asks for values of arguments.
 	completions completions
 	calls       calls    // under way, which a server's requests may come of
