@@ -149,7 +149,7 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 	s.dialed = c
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx)) // ended by end
 	c.link = &link{
-		Interface: under.transport, modern: w.modern, room: under.room, panics: s.panicked, problem: s.problem,
+		Interface: under.transport, modern: w.modern, mirrored: map[string]bool{}, room: under.room, panics: s.panicked, problem: s.problem,
 		notify: func(n mcpgo.JSONRPCNotification) { s.notified(c, n) },
 		close: func() error {
 			err := under.transport.Close()

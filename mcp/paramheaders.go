@@ -19,8 +19,9 @@ type paramSchema struct {
 // paramHeaders looks in a page of tools/list for parameters that have to be
 // sent as headers as well. It returns the page without the tools that name
 // them wrongly, which must not be used over HTTP, and what mcp-go needs to
-// know to send the headers: nothing else, or its decoder loses the page.
-func paramHeaders(page json.RawMessage, problem func(string)) (rest, forClient json.RawMessage) {
+// know to send the headers: nothing else, or its decoder loses the page. had
+// holds the tools that it knows headers of, because it forgets none by itself.
+func paramHeaders(page json.RawMessage, had map[string]bool, problem func(string)) (rest, forClient json.RawMessage) {
 	type tool struct {
 		Name   string       `json:"name"`
 		Schema *paramSchema `json:"inputSchema"`
@@ -29,7 +30,8 @@ func paramHeaders(page json.RawMessage, problem func(string)) (rest, forClient j
 	items, _, _ := parsePage(page, "tools")
 	for _, item := range items {
 		var t tool
-		if !bytes.Contains(item, []byte("x-mcp-header")) || json.Unmarshal(item, &t) != nil || t.Schema == nil {
+		named := bytes.Contains(item, []byte("x-mcp-header"))
+		if !named && len(had) == 0 || json.Unmarshal(item, &t) != nil || t.Schema == nil || !named && !had[t.Name] {
 			kept = append(kept, item)
 			continue
 		}
@@ -43,6 +45,7 @@ func paramHeaders(page json.RawMessage, problem func(string)) (rest, forClient j
 			problem(fmt.Sprintf("the tool %q is left out: it names headers wrongly: %v", clip(t.Name, 100), err))
 			continue
 		}
+		had[t.Name] = true
 		known, kept = append(known, t), append(kept, item)
 	}
 	rest = page

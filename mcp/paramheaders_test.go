@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -41,12 +42,30 @@ func TestParametersAreSentAsHeaders(t *testing.T) {
 	}
 }
 
+// A tool whose parameter is no header any more is called without it.
+func TestParametersAreHeadersNoMore(t *testing.T) {
+	t.Parallel()
+	o := mcptest.HTTPOptions{Mode: mcptest.Modern}
+	o.Tools = []mcptest.Tool{{Name: "moved", Answer: "done", Schema: json.RawMessage(`{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"}}}`)}}
+	h, srv := remote(t, o)
+	h.mustCall("fake", "moved", args{"region": "eu"})
+	srv.Break(mcptest.Method("tools/list"), mcptest.Answer(http.StatusOK, "application/json",
+		`{"jsonrpc":"2.0","id":{id},"result":{"tools":[{"name":"moved","description":"new","inputSchema":{"type":"object","properties":{"region":{"type":"string"}}}}]}}`))
+	srv.Notify("notifications/tools/list_changed", nil)
+	h.await("fake", EventTools)
+	h.mustCall("fake", "moved", args{"region": "us"})
+	calls := srv.Requests(mcptest.Call("moved"))
+	if len(calls) != 2 || calls[0].Header.Get("Mcp-Param-Region") != "eu" || calls[1].Header.Values("Mcp-Param-Region") != nil {
+		t.Errorf("%v", calls)
+	}
+}
+
 func FuzzParamHeaders(f *testing.F) {
 	f.Add(`{"tools":[{"name":"a","inputSchema":{"properties":{"b":{"type":"string","x-mcp-header":"C"}}}}],"nextCursor":"x"}`)
 	f.Add(`{"tools":[{"name":1,"inputSchema":{"x-mcp-header":null}},{"inputSchema":[]},7]}`)
 	f.Add(`{"tools":{"x-mcp-header":{}}}`)
 	f.Fuzz(func(t *testing.T, page string) {
-		rest, forClient := paramHeaders(json.RawMessage(page), func(string) {})
+		rest, forClient := paramHeaders(json.RawMessage(page), map[string]bool{"a": true}, func(string) {})
 		if !json.Valid(forClient) || json.Valid([]byte(page)) != json.Valid(rest) {
 			t.Errorf("%s, %s", rest, forClient)
 		}

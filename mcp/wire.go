@@ -26,9 +26,10 @@ type link struct {
 	// told of what was left out of a list
 	problem func(text string)
 
-	mu    sync.Mutex
-	hello json.RawMessage // the raw result of initialize or server/discover
-	probe error           // why server/discover failed: mcp-go does not tell
+	mu       sync.Mutex
+	mirrored map[string]bool // tools with parameters that are sent as headers too
+	hello    json.RawMessage // the raw result of initialize or server/discover
+	probe    error           // why server/discover failed: mcp-go does not tell
 }
 
 // exchange travels in the context of one call through mcp-go's client and
@@ -118,7 +119,9 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 	ex.result = resp.Result
 	forClient := emptyResult(req.Method)
 	if req.Method == string(mcpgo.MethodToolsList) && l.modern && l.overHTTP() {
-		ex.result, forClient = paramHeaders(ex.result, l.problem)
+		l.mu.Lock()
+		ex.result, forClient = paramHeaders(ex.result, l.mirrored, l.problem)
+		l.mu.Unlock()
 	}
 	return transport.NewJSONRPCResultResponse(resp.ID, forClient), nil
 }
