@@ -124,6 +124,9 @@ func (c *connection) failure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	if _, ok := errors.AsType[*unservedError](err); ok {
+		return &unservedError{c.lossError()}
+	}
 	if cause := context.Cause(c.ctx); errors.Is(cause, errLost) { //nolint:contextcheck // of the connection, not of the call
 		return cause
 	} else if cause != nil {

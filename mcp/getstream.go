@@ -105,7 +105,7 @@ func (t *streamable) noStream(err error, opened bool, last *eventStream) (final 
 	session := t.protocolHeaders().Get(transport.HeaderKeySessionID)
 	switch {
 	case opened && status == http.StatusNotFound && session != "":
-		_ = t.forgotten(status)
+		_ = t.forgotten(status, nil)
 	case opened && login:
 		t.lose(err)
 	case status >= 500 && status != http.StatusNotImplemented, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status == http.StatusConflict:

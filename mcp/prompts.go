@@ -85,7 +85,7 @@ func (m *Manager) GetPrompt(ctx context.Context, server, name string, arguments 
 	if err != nil {
 		return PromptResult{}, err
 	}
-	return s.getPrompt(ctx, name, arguments)
+	return served(ctx, s, func() (PromptResult, error) { return s.getPrompt(ctx, name, arguments) })
 }
 
 func (s *session) getPrompt(ctx context.Context, name string, arguments map[string]string) (PromptResult, error) {

@@ -104,7 +104,7 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 		t.lose(err)
 		return err
 	case resp.StatusCode == http.StatusNotFound && session != "":
-		return t.forgotten(resp.StatusCode)
+		return t.forgotten(resp.StatusCode, req)
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
 	text := excerpt(strings.NewReader(string(body)))
@@ -116,7 +116,7 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 	// a session that is the tool's matter: a ping tells, which has none.
 	if session != "" && resp.StatusCode == http.StatusBadRequest && strings.Contains(strings.ToLower(text), "session") {
 		if !answers(body, req) || req.Method == string(mcpgo.MethodPing) {
-			return t.forgotten(resp.StatusCode)
+			return t.forgotten(resp.StatusCode, req)
 		}
 		t.suspect()
 	}
@@ -132,7 +132,12 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 	return err
 }
 
-func (t *streamable) forgotten(status int) error {
+// forgotten ends what the server does not know any more; req, if it is not nil,
+// was refused for it.
+func (t *streamable) forgotten(status int, req *transport.JSONRPCRequest) error {
+	if req != nil {
+		t.unserved(req.ID)
+	}
 	err := fmt.Errorf("the server does not know the session any more (HTTP %d)", status)
 	t.lose(err)
 	return err

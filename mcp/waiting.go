@@ -15,6 +15,8 @@ import (
 type waiter struct {
 	answer chan *transport.JSONRPCResponse // capacity 1
 	idle   bool                            // it waits by its nature: subscriptions/listen
+	// unserved: the server refused it for want of the session.
+	unserved bool
 }
 
 // busy reports whether a request waits for its answer: a server may do one
@@ -118,6 +120,8 @@ func (p *peer) await(ctx context.Context, req transport.JSONRPCRequest, w *waite
 	case <-p.ctx.Done():
 	}
 	switch {
+	case p.ctx.Err() != nil && p.wasUnserved(w):
+		return nil, &unservedError{context.Cause(p.ctx)}
 	case p.ctx.Err() != nil:
 		return nil, context.Cause(p.ctx)
 	case ctx.Err() != nil:

@@ -59,18 +59,63 @@ func TestRemoteServerThatForgetsComesBack(t *testing.T) {
 	}
 }
 
-// Some servers say 400 of a session that they do not know.
-func TestRemoteServerThatForgetsWithoutSayingSo(t *testing.T) {
+// A call that is refused because the session is not known was not looked at: it
+// is made once more, in a new one. Some servers say 400 in place of 404.
+func TestCallThatIsRefusedForWantOfASessionIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	for status, body := range map[int]string{
+		400: `{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`,
+		404: `{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}`,
+	} {
+		gone := mcptest.Answer(status, "application/json", body)
+		h, srv := remote(t, mcptest.HTTPOptions{})
+		eventually(t, "the first lists", func() bool { return h.status("fake").Prompts != nil })
+		srv.Break(mcptest.Method("tools/call"), mcptest.First(1, gone))
+		if got := h.mustCall("fake", "echo", args{"text": "once"}); got != "once" {
+			t.Errorf("%q", got)
+		}
+		h.recovered(1)
+		srv.Break(mcptest.Method("resources/read"), mcptest.First(1, gone))
+		if contents, err := h.Read(t.Context(), "fake", "file://doc1.md"); err != nil || len(contents) != 1 {
+			t.Errorf("%v %v", contents, err)
+		}
+		h.recovered(2)
+		srv.Break(mcptest.Method("prompts/get"), mcptest.First(1, gone))
+		if r, err := h.GetPrompt(t.Context(), "fake", "review", map[string]string{"focus": "all"}); err != nil || len(r.Messages) == 0 {
+			t.Errorf("%v %v", r, err)
+		}
+		h.recovered(3)
+		// Once, not for ever.
+		calls := len(srv.Requests(mcptest.Call("echo")))
+		srv.Break(mcptest.Method("tools/call"), gone)
+		if _, err := h.call("fake", "echo", nil); !errors.Is(err, errLost) {
+			t.Errorf("%v", err)
+		}
+		if n := len(srv.Requests(mcptest.Call("echo"))) - calls; n != 2 {
+			t.Errorf("made %d times", n)
+		}
+	}
+}
+
+// What was under way when the session ended may have been done.
+func TestCallUnderWayWhenTheSessionEndsIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
 	h, srv := remote(t, mcptest.HTTPOptions{})
-	srv.Break(mcptest.Method("tools/call"), mcptest.First(1, mcptest.Answer(400, "application/json",
-		`{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}`)))
-	if _, err := h.call("fake", "echo", nil); !errors.Is(err, errLost) {
-		t.Errorf("%v", err)
-	}
-	h.recovered(1)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.callCtx(t.Context(), "fake", "never", nil)
+		ended <- err
+	}()
+	srv.Await(t, 1, mcptest.Call("never"))
+	srv.Break(mcptest.Call("echo"), mcptest.First(1, mcptest.Answer(404, "text/plain", "no session")))
 	if got := h.mustCall("fake", "echo", args{"text": "again"}); got != "again" {
 		t.Errorf("%q", got)
+	}
+	if err := <-ended; !errors.Is(err, errLost) {
+		t.Errorf("%v", err)
+	}
+	if n := len(srv.Requests(mcptest.Call("never"))); n != 1 {
+		t.Errorf("made %d times", n)
 	}
 }
 
