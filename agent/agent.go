@@ -99,6 +99,8 @@ type Agent struct {
 	locks    fileLocks
 	gauges   gauges
 	calls    calls
+	samples  spending
+	runs     sync.Map // *run by RunID: those that work
 }
 
 // New returns an agent.

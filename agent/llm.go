@@ -22,6 +22,10 @@ type LLM interface {
 type Request struct {
 	Messages []Message
 	Tools    []ToolSpec
+	// What follows is of a server's sampling. A provider may not heed it.
+	MaxTokens   int      // of the answer, reasoning included; 0: the provider's own
+	Temperature *float64 // nil: likewise
+	Stop        []string
 }
 
 // Role of a message, as OpenAI names them.

@@ -199,13 +199,20 @@ func (r *run) withGiven(own Message) []Message {
 	if len(r.given) == 0 {
 		return []Message{own}
 	}
+	return alternating(promptNote, append(slices.Clip(r.given), own))
+}
+
+// alternating joins messages of one role that follow each other, leaves out
+// those that say nothing, and gives the user the first word, by a note, and the
+// last.
+func alternating(note string, messages []Message) []Message {
 	var out []Message
-	for _, m := range append(slices.Clip(r.given), own) {
+	for _, m := range messages {
 		said := strings.TrimSpace(m.Text) != "" || len(m.Images) > 0
 		switch last := len(out) - 1; {
 		case !said:
 		case last < 0 && m.Role == Assistant:
-			out = append(out, Message{Role: User, Text: promptNote}, m)
+			out = append(out, Message{Role: User, Text: note}, m)
 		case last >= 0 && out[last].Role == m.Role:
 			role := m.Role
 			out[last] = user([]string{out[last].Text, m.Text}, append(slices.Clip(out[last].Images), m.Images...))

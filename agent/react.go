@@ -93,7 +93,7 @@ func (r *run) limit() *ending {
 	switch {
 	case r.res.Steps >= r.t.Limits.Steps:
 		return &ending{reason: "max_steps", why: fmt.Sprintf("the limit of %d model calls (limits.steps) was reached", r.t.Limits.Steps), advice: goOn}
-	case r.spent >= r.t.Limits.Tokens:
+	case r.tokensLeft() <= 0:
 		return &ending{reason: "max_tokens", why: fmt.Sprintf("the limit of %d tokens (limits.tokens) was reached", r.t.Limits.Tokens), advice: goOn}
 	}
 	return nil
@@ -229,12 +229,9 @@ func (r *run) ask(ctx context.Context, req Request) (Response, error) {
 	used := resp.Usage
 	used.TotalTokens = max(used.TotalTokens, used.PromptTokens+used.CompletionTokens)
 	if used.TotalTokens > 0 {
-		r.spent += used.TotalTokens
-		r.res.Usage = r.res.Usage.Add(used)
-		sum := r.res.Usage
-		r.emit(Event{Kind: EventUsage, Usage: &sum})
+		r.charge(used, used.TotalTokens)
 	} else if err == nil || resp.Text != "" || resp.Reasoning != "" {
-		r.spent += r.tokens(req) + r.vocabulary().answer(resp) // the limit must hold where nothing is told
+		r.charge(used, r.tokens(req)+r.vocabulary().answer(resp)) // the limit must hold where nothing is told
 	}
 	if err == nil {
 		r.learn(req, used.PromptTokens)

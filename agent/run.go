@@ -21,9 +21,7 @@ type run struct {
 	// changes are those of files; set with s.
 	changes *changes
 	// partial is text of an answer that broke off.
-	partial string
-	// spent counts tokens for the limit: what the provider told, else a guess.
-	spent    int
+	partial  string
 	noImages bool // the provider refused them
 	circles  circles
 	said     string    // complete answers before the last turn: a person added to them
@@ -32,7 +30,8 @@ type run struct {
 	given    []Message // of the MCP prompt that it begins with
 
 	mu     sync.Mutex
-	res    Result          // ToolCalls and Untracked are appended by calls
+	res    Result          // ToolCalls, Untracked and Usage are changed by calls
+	spent  int             // tokens for the limit: what the provider told, else a guess
 	ids    map[string]int  // how often a call's id was given
 	ended  map[string]bool // ids of calls whose end was told
 	closed bool            // nothing is told any more
@@ -95,8 +94,43 @@ func (r *run) start(ctx context.Context) error {
 	}
 	err := r.work(ctx)
 	status, stopReason := r.outcome(ctx, err)
-	s.end(status, stopReason, r.res.Usage)
+	s.end(status, stopReason, r.usage())
 	return err
+}
+
+// living is the run of an id as long as it works; nil: there is none.
+func (a *Agent) living(runID string) *run {
+	r, _ := a.runs.Load(runID)
+	living, _ := r.(*run)
+	return living
+}
+
+// charge counts what an answer cost, for the limit in tokens and as the
+// provider told it, and tells the sum.
+func (r *run) charge(used Usage, tokens int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spent += tokens
+	if used.TotalTokens == 0 {
+		return
+	}
+	r.res.Usage = r.res.Usage.Add(used)
+	if sum := r.res.Usage; !r.closed {
+		r.t.Host.Emit(Event{Kind: EventUsage, Usage: &sum})
+	}
+}
+
+// tokensLeft is what the limit leaves to the run.
+func (r *run) tokensLeft() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.t.Limits.Tokens - r.spent
+}
+
+func (r *run) usage() Usage {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.res.Usage
 }
 
 // notKept tells that the session's file cannot be written; the run goes on.
@@ -114,6 +148,8 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // work runs the loop and leaves a history that the next prompt can stand on,
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
+	r.a.runs.Store(r.t.RunID, r)
+	defer r.a.runs.Delete(r.t.RunID)
 	r.s.ask(r.t.RunID, r.a.tellable(r.t.title(), titleChars), r.t.typed(), r.t.words())
 	defer func() {
 		if p := recover(); p != nil {

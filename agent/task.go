@@ -107,7 +107,7 @@ type Approval struct {
 // Question asks a person about one tool call.
 type Question struct {
 	ID          string // 128-bit random, hex
-	Kind        string // "tool"
+	Kind        string // "tool" or "sample"
 	RunID       string
 	Session     string
 	Server      string // empty for a built-in tool
@@ -128,6 +128,8 @@ type Question struct {
 	// Preview shows what the call would change; nil: it is not known, or
 	// nothing.
 	Preview *Preview
+	// Sample is what a question of kind "sample" is about; nil: of another kind.
+	Sample *SampleQuestion
 	// Recheck looks at the rules again, before a question that waited in a
 	// queue is shown: decided is true when it need not be asked any more.
 	Recheck func() (a Answer, decided bool)

@@ -52,6 +52,7 @@ type question struct {
 	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
 
 	message string       // for a stock client
+	whole   string       // of what the message tells the beginning; empty: it tells all
 	instead string       // what else to do where it cannot show the question; empty: agentls.approve
 	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
 	elicit  *elicitation // what is asked for beside a decision; nil: nothing
@@ -209,8 +210,12 @@ func toolQuestion(s *Server, a agent.Question) *question {
 	}
 	if a.Covers != "" {
 		w.choices = append(w.choices,
-			choice{title: "Allow for this session", decision: agent.DecisionSession},
+			choice{title: allowSession, decision: agent.DecisionSession},
 			choice{title: "Always allow", decision: agent.DecisionAlways})
+	}
+	if a.Sample != nil {
+		w.sampleQuestion(s, a)
+		return w
 	}
 	if a.Destructive {
 		w.reason += ". " + destructive // what a client with approvals shows

@@ -210,7 +210,7 @@ func TestOldPreviewsGo(t *testing.T) {
 		}
 	}
 	p := newPreviews(s)
-	file, err := p.write("s", []agent.Preview{{Diff: "d"}})
+	file, err := p.write("s", ".diff", "d")
 	if err != nil {
 		t.Fatal(err)
 	}

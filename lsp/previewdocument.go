@@ -42,10 +42,24 @@ func newPreviews(s *Server) *previews {
 // says for a person where they are. A client that does not answer may show them
 // yet: Neovim is deaf for a while after a choice in Visual mode.
 func (p *previews) show(ctx context.Context, session string, changes ...agent.Preview) (where string) {
-	file, err := p.write(session, changes)
+	var text strings.Builder
+	for _, c := range changes {
+		text.WriteString(strings.TrimSuffix(c.Diff, "\n") + "\n")
+	}
+	return p.put(ctx, session, ".diff", "The change", text.String())
+}
+
+// showText lets the client show a text as show does; key stands for the session.
+func (p *previews) showText(ctx context.Context, key, text string) (where string) {
+	return p.put(ctx, key, ".txt", "The whole text", text)
+}
+
+// put shows a document of what it is called for a person.
+func (p *previews) put(ctx context.Context, session, extension, what, text string) (where string) {
+	file, err := p.write(session, extension, text)
 	if err != nil {
-		p.s.o.Log.Warn("a change cannot be shown", "error", err)
-		return "The change cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
+		p.s.o.Log.Warn("what a question is about cannot be shown", "error", err)
+		return what + " cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
 	}
 	p.mu.Lock()
 	wait := p.wait
@@ -60,18 +74,14 @@ func (p *previews) show(ctx context.Context, session string, changes ...agent.Pr
 	p.deaf = errors.Is(err, errSlowToShow)
 	p.mu.Unlock()
 	if err != nil {
-		p.s.o.Log.Info("the client did not show a change", "file", file, "error", err)
-		return "The change is in " + file
+		p.s.o.Log.Info("the client did not show what a question is about", "file", file, "error", err)
+		return what + " is in " + file
 	}
-	return "The change is shown in " + filepath.Base(file)
+	return what + " is shown in " + filepath.Base(file)
 }
 
-// write makes the document of a session's changes, and removes the one before.
-func (p *previews) write(session string, changes []agent.Preview) (file string, err error) {
-	var text strings.Builder
-	for _, c := range changes {
-		text.WriteString(strings.TrimSuffix(c.Diff, "\n") + "\n")
-	}
+// write makes a document, and removes the session's one before.
+func (p *previews) write(session, extension, text string) (file string, err error) {
 	sum := sha256.Sum256([]byte(session))
 	dir := filepath.Join(p.s.o.StateDir, "previews")
 	p.mu.Lock()
@@ -80,12 +90,12 @@ func (p *previews) write(session string, changes []agent.Preview) (file string, 
 		return "", err
 	}
 	p.sweep(dir)
-	name := fmt.Sprintf("%s-%s-*.diff", hex.EncodeToString(sum[:4]), time.Now().Format("150405"))
+	name := fmt.Sprintf("%s-%s-*%s", hex.EncodeToString(sum[:4]), time.Now().Format("150405"), extension)
 	f, err := os.CreateTemp(dir, name) // 0600
 	if err != nil {
 		return "", err
 	}
-	_, err = f.WriteString(text.String())
+	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Close()); err != nil {
 		_ = os.Remove(f.Name()) // half a change is none
 		return "", err
@@ -103,8 +113,9 @@ func (p *previews) sweep(dir string) {
 		return
 	}
 	p.swept = true
-	old, _ := filepath.Glob(filepath.Join(dir, "*.diff")) // the pattern is good
-	for _, file := range old {
+	old, _ := filepath.Glob(filepath.Join(dir, "*.diff")) // the patterns are good
+	texts, _ := filepath.Glob(filepath.Join(dir, "*-*-*.txt"))
+	for _, file := range append(old, texts...) {
 		if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) > previewAge {
 			_ = os.Remove(file)
 		}

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -150,11 +149,7 @@ func (x *run) task() (agent.Task, error) {
 	if err != nil {
 		return agent.Task{}, err
 	}
-	var llm agent.LLM
-	err = errors.New(cfg.Provider.Err)
-	if cfg.Provider.Err == "" {
-		llm, err = x.s.o.NewLLM(cfg.Provider)
-	}
+	llm, err := x.s.llm(cfg)
 	if err != nil {
 		x.s.chooser.offerOnce(cfg.Provider)
 		return agent.Task{}, &agent.ProviderError{

@@ -224,6 +224,18 @@ func (r *runs) forget() {
 	})
 }
 
+// find gives a live run; nil: there is none of the id.
+func (r *runs) find(id string) *run {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, x := range r.list {
+		if x.id == id && x.status.live() {
+			return x
+		}
+	}
+	return nil
+}
+
 // cancel cancels the live runs that match and returns their ids, in order.
 func (r *runs) cancel(cause error, match func(*run) bool) []string {
 	r.mu.Lock()

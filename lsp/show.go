@@ -62,6 +62,9 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 // beside shows what is too long for a question about a change, and says where
 // it is.
 func (q *questions) beside(ctx context.Context, w *question) string {
+	if w.whole != "" {
+		return " " + q.s.previews.showText(ctx, w.kind+" "+w.server, w.whole) + "."
+	}
 	if w.preview == nil {
 		return ""
 	}

@@ -69,6 +69,8 @@ func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
 			a, err := q.settle(ctx, q.serverQuestion(r.Info))
 			answer.Accept = err == nil && yes(a)
 		}
+	case mcp.RequestSample:
+		answer = q.serveSample(ctx, r)
 	case mcp.RequestInput:
 		w := q.inputQuestion(r)
 		a, err := q.settle(ctx, w)

@@ -74,6 +74,7 @@ type setup struct {
 	before   func(*Server)              // sees the server before it serves
 	tap      func([]byte)               // sees what the server writes
 	refuse   error                      // what NewLLM says
+	sampling bool                       // the servers may ask the model
 	unset    bool                       // nobody chose a provider, not even none
 }
 
@@ -141,7 +142,11 @@ func newWorld(t testing.TB, u setup) *world {
 	}
 	maps.Copy(options, u.options)
 	if u.servers != nil {
-		options["mcpServers"] = serverEntries(t, w.evidence.watch(t, u.servers))
+		entries := serverEntries(t, w.evidence.watch(t, u.servers))
+		for _, e := range entries {
+			e.(obj)["sampling"] = u.sampling
+		}
+		options["mcpServers"] = entries
 	}
 	if u.recorded != nil {
 		u.recorded["initializationOptions"] = options

@@ -76,12 +76,6 @@ const (
 	RequestLogin  RequestKind = "login"  // the server wants a login: Login
 )
 
-// SampleRequest is what a server wants to ask the model (sampling/createMessage).
-type SampleRequest struct {
-	Params    json.RawMessage // as they came
-	MaxTokens int64
-}
-
 // LoginRequest is a login that a person does in a browser.
 type LoginRequest struct {
 	URL       string   // to be opened, and shown whole
@@ -97,5 +91,6 @@ type LoginRequest struct {
 type RequestAnswer struct {
 	Accept, Decline bool
 	Value           string          // of an input request
-	Content         json.RawMessage // of an elicit request, an object
+	Content         json.RawMessage // of an elicit request, an object; of a sample request as [SampleResult.Answer] has it
+	Problem         string          // of a sample request that was not answered though nobody refused it: why, for the server
 }

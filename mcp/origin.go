@@ -34,13 +34,14 @@ type calls struct {
 }
 
 type callUnderWay struct {
-	origin Origin
-	done   chan struct{}
+	origin  Origin
+	done    chan struct{}
+	samples int // how often the server asked the model meanwhile
 }
 
 // begin registers a call.
 func (c *calls) begin(ctx context.Context) (end func()) {
-	call := &callUnderWay{originOf(ctx), make(chan struct{})}
+	call := &callUnderWay{origin: originOf(ctx), done: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
@@ -69,4 +70,17 @@ func (c *calls) now() (open []*callUnderWay, origin Origin) {
 		open = append(open, call)
 	}
 	return open, origin
+}
+
+// sample counts a request for the model for each call under way: it may come of
+// any. false: each of them has had all that it may.
+func (c *calls) sample() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := len(c.open) == 0
+	for call := range c.open {
+		call.samples++
+		left = left || call.samples <= maxSamplesPerCall
+	}
+	return left
 }

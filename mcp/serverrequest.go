@@ -39,6 +39,8 @@ func serverRequestHandler(method string) func(ctx context.Context, s *session, r
 		return serveRoots
 	case string(mcpgo.MethodElicitationCreate):
 		return serveElicitation
+	case string(mcpgo.MethodSamplingCreateMessage):
+		return serveSampling
 	}
 	return nil
 }

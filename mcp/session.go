@@ -70,13 +70,15 @@ type session struct {
 	launched bool                    // was allowed to run
 	question context.CancelCauseFunc // ends the question whether it may; nil: none
 
-	begin  sync.Once
-	stop   context.CancelCauseFunc // ends run; set by start
-	done   chan struct{}           // closed when run has returned
-	wake   chan struct{}           // capacity 1: start now, if it is not running
-	again  chan struct{}           // capacity 1: end the connection and start anew
-	fetch  chan struct{}           // capacity 1: held while the resources are fetched
-	asking chan struct{}           // a slot for each request of the server that waits for a person
+	begin sync.Once
+	stop  context.CancelCauseFunc // ends run; set by start
+	done  chan struct{}           // closed when run has returned
+	wake  chan struct{}           // capacity 1: start now, if it is not running
+	again chan struct{}           // capacity 1: end the connection and start anew
+	fetch chan struct{}           // capacity 1: held while the resources are fetched
+	// sampling has a slot for each request of the server for the model.
+	sampling chan struct{}
+	asking   chan struct{} // a slot for each request of the server that waits for a person
 
 	unknownTools sync.Once // the configuration's names of tools that there are not, told
 
@@ -116,7 +118,7 @@ func newSession(h *hub, cfg ServerConfig) *session {
 		done: make(chan struct{}), wake: make(chan struct{}, 1), again: make(chan struct{}, 1), changed: make(chan struct{}),
 	}
 	s.carry = s.carryConfigured
-	s.fetch, s.asking = make(chan struct{}, 1), make(chan struct{}, maxAsking)
+	s.fetch, s.asking, s.sampling = make(chan struct{}, 1), make(chan struct{}, maxAsking), make(chan struct{}, maxSampling)
 	return s
 }
 

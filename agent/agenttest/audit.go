@@ -114,7 +114,7 @@ func checkLine(l agent.AuditEntry) error {
 
 // ofRun reports whether a line is a tool call of a run's.
 func ofRun(l agent.AuditEntry) bool {
-	return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) && !prompted(l)
+	return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) && !prompted(l) && !sampled(l)
 }
 
 // prompted is the asking for a prompt that a run begins with, which a person
@@ -122,6 +122,10 @@ func ofRun(l agent.AuditEntry) bool {
 func prompted(l agent.AuditEntry) bool {
 	return l.Server != "" && l.Tool == "prompts/get" && l.DecidedBy == "command"
 }
+
+// sampled is what a server asked the model while it served a call: no call of
+// the run's.
+func sampled(l agent.AuditEntry) bool { return l.Server != "" && l.Tool == agent.SampleTool }
 
 // undone is what agentls.undo did to a file of a run: no call of the run's.
 func undone(l agent.AuditEntry) bool {

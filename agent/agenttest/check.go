@@ -21,7 +21,11 @@ func Check(req agent.Request) error {
 	if err := checkTools(req.Tools); err != nil {
 		return err
 	}
-	return CheckHistory(req.Messages)
+	messages := req.Messages
+	if req.MaxTokens > 0 && len(messages) > 0 && messages[0].Role != agent.System { // a server's own: it may have no such message
+		messages = append([]agent.Message{{Role: agent.System, Text: "-"}}, messages...)
+	}
+	return CheckHistory(messages)
 }
 
 func checkTools(tools []agent.ToolSpec) error {

@@ -16,6 +16,11 @@ type LLM struct {
 // New returns the stand-in.
 func New() *LLM { return &LLM{pause: 50 * time.Millisecond} }
 
+// StandIn implements [agent.StandIn].
+func (l *LLM) StandIn() string {
+	return "agentls has no provider; choose one with agentls.setup or `agentls init`"
+}
+
 // Complete answers the last prompt of req: it quotes the resources mentioned,
 // calls the tools named, reports what they gave, or lists what is connected.
 // It streams word by word and fails only with ctx's cause.

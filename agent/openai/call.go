@@ -26,6 +26,7 @@ type call struct {
 	llm     *LLM
 	history []openai.ChatCompletionMessage
 	tools   bool        // the request has some
+	wishes  wishes      // of the answer
 	tried   concessions // what this call leaves out
 	body    *body       // of the try that got an answer
 	on      func(agent.Delta)
@@ -90,7 +91,7 @@ func (c *call) try(ctx context.Context, header http.Header, plain []byte) (*http
 // for and what it said, where it did.
 func (c *call) send(ctx context.Context, header http.Header, plain []byte) (*http.Response, time.Duration, *refusal, error) {
 	l := c.llm
-	sent, err := amend(plain, c.history, l, c.tried)
+	sent, err := amend(plain, c.history, l, c.tried, c.wishes)
 	if err != nil {
 		return nil, 0, nil, l.failures.config("the request for model %q at %s cannot be written (%v): check the provider's extraBody", l.o.Model, l.url.Host, err)
 	}

@@ -13,10 +13,15 @@ type concessions struct {
 	noImages bool // a line of text in place of an image
 	thoughts bool // reasoning_content with each message of the model
 	plain    bool // tools' schemas in plain words
+	// newLimit: max_completion_tokens in place of max_tokens.
+	newLimit, noTemperature, noStop bool
 }
 
 func (c concessions) or(d concessions) concessions {
-	return concessions{c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages, c.thoughts || d.thoughts, c.plain || d.plain}
+	return concessions{
+		c.noUsage || d.noUsage, c.noNull || d.noNull, c.noImages || d.noImages, c.thoughts || d.thoughts, c.plain || d.plain,
+		c.newLimit || d.newLimit, c.noTemperature || d.noTemperature, c.noStop || d.noStop,
+	}
 }
 
 // refusal is an HTTP status of 300 and above with what the provider said, in
@@ -29,6 +34,8 @@ type refusal struct {
 //nolint:gochecknoglobals // compiled once, at its first use
 var (
 	namesUsage  = pattern(`stream_options|include_usage`)
+	namesLimit  = pattern(`max_tokens.{0,200}max_completion_tokens|max_completion_tokens.{0,200}max_tokens`)
+	namesStop   = pattern(`['"` + "`" + `.]stop['"` + "`" + `]`)
 	namesNull   = pattern(`content.{0,200}(null|none|valid string|expected a string|must be a string|required|missing)|(null|none).{0,60}(content|expected a string)|missing.{0,20}content`)
 	namesImages = pattern(`image_url|image.{0,60}(not supported|unsupported|not support|not allowed)|(not support|unsupported|no support for|does not accept).{0,40}(image|vision|multimodal)|no endpoints.{0,40}image|at most 0 image|mmproj`)
 	// Of llama.cpp, OpenAI, Anthropic, Gemini, vLLM.
@@ -41,6 +48,12 @@ func (c *call) concede(r *refusal) bool {
 	switch {
 	case client && !c.tried.thoughts && strings.Contains(r.text, "reasoning_content"):
 		c.tried.thoughts = true
+	case client && !c.tried.newLimit && c.wishes.maxTokens > 0 && namesLimit().MatchString(r.text):
+		c.tried.newLimit = true
+	case client && !c.tried.noTemperature && c.wishes.temperature != nil && strings.Contains(r.text, "temperature"):
+		c.tried.noTemperature = true
+	case client && !c.tried.noStop && len(c.wishes.stop) > 0 && namesStop().MatchString(r.text):
+		c.tried.noStop = true
 	case client && !c.tried.noUsage && namesUsage().MatchString(r.text):
 		c.tried.noUsage = true
 	case (client || r.status == 404 || r.status == 500) && !c.tried.noImages && c.hasImages() && namesImages().MatchString(r.text):

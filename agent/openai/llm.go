@@ -109,7 +109,7 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 // stream makes the call and reads its answer into a. It gives the marks that
 // the provider put on its tool calls.
 func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) ([]json.RawMessage, error) {
-	c := &call{llm: l, history: messages(req.Messages), tools: len(req.Tools) > 0, tried: l.concessions(), on: on}
+	c := &call{llm: l, history: messages(req.Messages), tools: len(req.Tools) > 0, wishes: wishes{req.MaxTokens, req.Temperature, req.Stop}, tried: l.concessions(), on: on}
 	cfg := openai.DefaultConfig(l.o.APIKey)
 	cfg.BaseURL = l.url.String() // for go-openai only; call.Do sets the URL
 	cfg.HTTPClient = c

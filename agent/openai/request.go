@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/sashabaranov/go-openai"
 
@@ -31,7 +32,7 @@ func translate(req agent.Request) openai.ChatCompletionRequest {
 // amend puts into the body what go-openai cannot say: the model's true name,
 // messages that all have a content, the provider's extra fields; and it leaves
 // out what this provider was found not to take.
-func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c concessions) ([]byte, error) {
+func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c concessions, w wishes) ([]byte, error) {
 	var body map[string]json.RawMessage
 	if err := json.Unmarshal(plain, &body); err != nil {
 		return nil, err
@@ -50,6 +51,7 @@ func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c conce
 	if c.plain && given(body["tools"]) {
 		body["tools"] = plainTools(body["tools"])
 	}
+	w.put(body, c)
 	for k, v := range l.o.ExtraBody {
 		switch {
 		case k == "messages" || k == "stream":
@@ -57,6 +59,8 @@ func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c conce
 			delete(body, k)
 		case !json.Valid(v):
 			return nil, fmt.Errorf("%s is no JSON", k)
+		case (k == fieldMaxTokens || k == fieldNewMaxTokens) && w.maxTokens > 0:
+			w.bound(body, k, v)
 		default:
 			body[k] = v
 		}
@@ -79,4 +83,55 @@ func object(m map[string]json.RawMessage) ([]byte, error) {
 		out = append(append(append(out, key...), ':'), m[k]...)
 	}
 	return append(out, '}'), nil
+}
+
+// wishes are what a request asks of its answer beside what each asks. They
+// are not go-openai's to write: it leaves out a temperature of 0.
+type wishes struct {
+	maxTokens   int // 0: none
+	temperature *float64
+	stop        []string
+}
+
+// The two names of the limit of an answer: what all understand, and what
+// OpenAI's newer models want.
+const (
+	fieldMaxTokens    = "max_tokens"
+	fieldNewMaxTokens = "max_completion_tokens"
+)
+
+// put puts them into the body, less what this provider was found not to take.
+func (w wishes) put(body map[string]json.RawMessage, c concessions) {
+	set := func(name string, v any) {
+		if raw, err := json.Marshal(v); err == nil { // no number that JSON has not
+			body[name] = raw
+		}
+	}
+	switch {
+	case w.maxTokens > 0 && c.newLimit:
+		set(fieldNewMaxTokens, w.maxTokens)
+	case w.maxTokens > 0:
+		set(fieldMaxTokens, w.maxTokens)
+	}
+	if w.temperature != nil && !c.noTemperature {
+		set("temperature", *w.temperature)
+	}
+	if len(w.stop) > 0 && !c.noStop {
+		set("stop", w.stop[:min(len(w.stop), maxStops)])
+	}
+}
+
+// maxStops is how many sequences providers take.
+const maxStops = 4
+
+// bound puts the user's own limit into the body, under the name that the user
+// gave it, unless the wish is lower.
+func (w wishes) bound(body map[string]json.RawMessage, name string, own json.RawMessage) {
+	delete(body, fieldMaxTokens)
+	delete(body, fieldNewMaxTokens)
+	var n float64
+	if json.Unmarshal(own, &n) != nil || n > float64(w.maxTokens) {
+		own = json.RawMessage(strconv.Itoa(w.maxTokens))
+	}
+	body[name] = own
 }

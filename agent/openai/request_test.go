@@ -226,3 +226,61 @@ func TestConcessionInVain(t *testing.T) {
 		t.Errorf("stream_options sent: %v", with)
 	}
 }
+
+// What a server's sampling asks of its answer, and what the user's own
+// extraBody makes of it.
+func TestWishesOfARequest(t *testing.T) {
+	zero := 0.0
+	wishes := agent.Request{Messages: prompt.Messages, MaxTokens: 100, Temperature: &zero, Stop: []string{"a", "b", "c", "d", "e"}}
+	for name, c := range map[string]struct {
+		extra   map[string]json.RawMessage
+		refusal string // of a request with what refuses names
+		refuses string
+		want    string
+	}{
+		"as asked":         {want: `max_tokens=100 stop=["a","b","c","d"] temperature=0`},
+		"a lower own":      {extra: map[string]json.RawMessage{"max_tokens": json.RawMessage(`50`)}, want: `max_tokens=50 stop=["a","b","c","d"] temperature=0`},
+		"a higher own":     {extra: map[string]json.RawMessage{"max_completion_tokens": json.RawMessage(`5000`)}, want: `max_completion_tokens=100 stop=["a","b","c","d"] temperature=0`},
+		"taken out":        {extra: map[string]json.RawMessage{"max_tokens": nil, "temperature": json.RawMessage(`1`)}, want: `stop=["a","b","c","d"] temperature=1`},
+		"OpenAI's newer":   {refusal: `{"error":{"message":"Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."}}`, refuses: "max_tokens", want: `max_completion_tokens=100 stop=["a","b","c","d"] temperature=0`},
+		"one temperature":  {refusal: `{"error":{"message":"Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."}}`, refuses: "temperature", want: `max_tokens=100 stop=["a","b","c","d"]`},
+		"no stop":          {refusal: `{"error":{"message":"Unsupported parameter: 'stop' is not supported with this model."}}`, refuses: "stop", want: `max_tokens=100 temperature=0`},
+		"no limit, pydant": {refusal: `{"detail":[{"loc":["body","max_tokens"],"msg":"use max_completion_tokens"}]}`, refuses: "max_tokens", want: `max_completion_tokens=100 stop=["a","b","c","d"] temperature=0`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got map[string]json.RawMessage
+			l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+				got = nil
+				if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+					t.Error(err)
+				}
+				if c.refuses != "" && got[c.refuses] != nil {
+					http.Error(w, c.refusal, http.StatusBadRequest)
+					return
+				}
+				answerHello(w)
+			}, func(o *Options) { o.ExtraBody = c.extra })
+			if _, err := l.Complete(t.Context(), wishes, nil); err != nil {
+				t.Fatal(err)
+			}
+			var out []string
+			for _, k := range []string{"max_completion_tokens", "max_tokens", "stop", "temperature"} {
+				if got[k] != nil {
+					out = append(out, k+"="+string(got[k]))
+				}
+			}
+			if strings.Join(out, " ") != c.want {
+				t.Errorf("sent %s, want %s", strings.Join(out, " "), c.want)
+			}
+		})
+	}
+	// Others of the same provider are asked as ever.
+	var got map[string]json.RawMessage
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = json.NewDecoder(r.Body).Decode(&got)
+		answerHello(w)
+	})
+	if _, err := l.Complete(t.Context(), prompt, nil); err != nil || got["max_tokens"] != nil || got["temperature"] != nil || got["stop"] != nil {
+		t.Errorf("%v %v", got, err)
+	}
+}

@@ -72,12 +72,12 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 	cfg := parts.openFolder(ctx, folder)
 	parts.tell(p.stderr, cfg.Problems)
 	host := openTerminal(p, parts.secrets)
-	relay := parts.relay(host)
+	llm, err := parts.newLLM(cfg.Provider)
+	relay := parts.relay(host, parts.sampler(cfg, llm, err, host.Ask))
 	defer relay()
 	parts.awaitInputs(ctx)
 
 	var result agent.Result
-	llm, err := parts.newLLM(cfg.Provider)
 	if err == nil {
 		id := strings.ToLower(rand.Text())
 		if session == "" {
@@ -107,9 +107,10 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 }
 
 // relay prints what servers tell until the returned func is called, and asks
-// on the terminal for their inputs. The rest of what they ask is declined: a
-// project's server is trusted by `mcp trust`.
-func (p *parts) relay(t *terminal) (stop func()) {
+// on the terminal for their inputs. sample answers what they want of the model;
+// nil: there is none. The rest of what they ask is declined: a project's server
+// is trusted by `mcp trust`.
+func (p *parts) relay(t *terminal, sample func(context.Context, mcp.Request) mcp.RequestAnswer) (stop func()) {
 	done, ended := make(chan struct{}), make(chan struct{})
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { // ends with stop, which waits for it
@@ -129,7 +130,7 @@ func (p *parts) relay(t *terminal) (stop func()) {
 				if !ok {
 					return
 				}
-				inputs.Go(func() { p.answer(ctx, t, q) })
+				inputs.Go(func() { p.answer(ctx, t, q, sample) })
 			}
 		}
 	}()
@@ -137,19 +138,22 @@ func (p *parts) relay(t *terminal) (stop func()) {
 }
 
 // answer answers a question of the manager's.
-func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request) {
-	if q.Kind == mcp.RequestInput {
-		ctx, cancel := context.WithCancel(ctx)
-		defer cancel()
-		go func() { // ends with ctx
-			select {
-			case <-q.Done:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
+func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request, sample func(context.Context, mcp.Request) mcp.RequestAnswer) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { // ends with ctx
+		select {
+		case <-q.Done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	switch {
+	case q.Kind == mcp.RequestInput:
 		q.Reply(t.input(ctx, q))
-	} else {
+	case q.Kind == mcp.RequestSample && sample != nil:
+		q.Reply(sample(ctx, q))
+	default:
 		q.Reply(declined)
 	}
 	select {

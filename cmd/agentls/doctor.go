@@ -35,7 +35,7 @@ something is to be fixed.`,
 			defer parts.close()
 			d := &doctor{parts: parts, out: cmd.OutOrStdout()}
 			// Events are not shown: each server gets its line.
-			defer parts.relay(&terminal{out: io.Discard, notes: io.Discard, secrets: parts.secrets})()
+			defer parts.relay(&terminal{out: io.Discard, notes: io.Discard, secrets: parts.secrets}, nil)()
 			d.examine(cmd.Context(), folder)
 			if d.bad > 0 {
 				return exitError(exitFailed)

@@ -40,7 +40,7 @@ func mcpCommand(p program) *cobra.Command {
 				if use == "list" {
 					host.tty = nil // who looks is asked nothing
 				}
-				stop := parts.relay(host)
+				stop := parts.relay(host, nil)
 				defer stop()
 				cfg := parts.openFolder(c.Context(), folder)
 				parts.tell(p.stderr, cfg.Problems)

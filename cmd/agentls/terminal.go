@@ -97,6 +97,36 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 			return a, nil
 		}
 	}
+	if q.Sample != nil {
+		note, shown, choices := t.sampleQuestion(q)
+		t.note("%s", note)
+		fmt.Fprintf(t.tty, "  %s\n  %s", shown, choices)
+	} else {
+		t.toolQuestion(q)
+	}
+	line, err := readLine(ctx, t.tty)
+	if err != nil {
+		return agent.Answer{}, err
+	}
+	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
+	word = strings.ToLower(word)
+	if a, ok := sampleAnswer(word); ok && q.Sample != nil && q.Sample.Answer == nil {
+		return a, nil
+	}
+	switch word {
+	case "y", "yes":
+		return agent.Answer{Decision: agent.DecisionOnce}, nil
+	case "s", "session":
+		return agent.Answer{Decision: agent.DecisionSession}, nil
+	case "a", "always":
+		return agent.Answer{Decision: agent.DecisionAlways}, nil
+	}
+	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
+}
+
+// toolQuestion says what the agent wants to call, and asks for one of the
+// answers that count.
+func (t *terminal) toolQuestion(q agent.Question) {
 	name := q.Tool
 	if q.Server != "" {
 		name = q.Server + "/" + name
@@ -106,20 +136,6 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		t.note("Its definition has changed since it was allowed.")
 	}
 	fmt.Fprintf(t.tty, "  %s\n  %s", t.shown(q), choices(q))
-	line, err := readLine(ctx, t.tty)
-	if err != nil {
-		return agent.Answer{}, err
-	}
-	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
-	switch strings.ToLower(word) {
-	case "y", "yes":
-		return agent.Answer{Decision: agent.DecisionOnce}, nil
-	case "s", "session":
-		return agent.Answer{Decision: agent.DecisionSession}, nil
-	case "a", "always":
-		return agent.Answer{Decision: agent.DecisionAlways}, nil
-	}
-	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
 }
 
 // shown is what a call would do: the change of a file, else its arguments.
