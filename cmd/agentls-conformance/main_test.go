@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -129,5 +130,21 @@ func TestFormIsFilledIn(t *testing.T) {
 	}
 	if _, err := filledIn(json.RawMessage(`7`)); err == nil {
 		t.Error("a form that is none is filled in")
+	}
+}
+
+// TestScenarioOfAServerThatWantsALogin: at the start, and of one tool alone.
+func TestScenarioOfAServerThatWantsALogin(t *testing.T) {
+	t.Parallel()
+	for _, p := range []mcptest.Protection{{}, {Scopes: []string{"mcp:basic"}, Of: map[string][]string{"test-tool": {"mcp:write"}}}} {
+		srv, auth := suiteServer(t, mcptest.Modern), mcptest.ServeAuth(t, mcptest.AuthOptions{Iss: "own"})
+		auth.Protect(srv, p)
+		if err := (scenario{name: "auth/scope-step-up", version: "2026-07-28", url: srv.URL}).run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		answered := srv.Requests(mcptest.Call("test-tool"), func(r mcptest.HTTPRequest) bool { return r.Status == http.StatusOK })
+		if len(answered) != 1 {
+			t.Errorf("the tool was called %d times", len(answered))
+		}
 	}
 }
