@@ -117,7 +117,7 @@ func (w *world) changing() {
 	}
 	tool("status", func(n int) mcp.Content { return mcp.Content{Type: "text", Text: fmt.Sprintf("%d of 100", n)} })
 	tool("shot", func(n int) mcp.Content {
-		return mcp.Content{Type: "image", MIMEType: "image/png", Blob: fmt.Sprintf("AAAA%04d", n)}
+		return mcp.Content{Type: "image", MIMEType: "image/png", Blob: fmt.Sprintf("iVBORw0KGgoA%04d", n)}
 	})
 	tool("long", func(n int) mcp.Content {
 		return mcp.Content{Type: "text", Text: strings.Repeat("x", 60_000) + fmt.Sprint(n) + strings.Repeat("x", 60_000)}

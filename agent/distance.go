@@ -1,5 +1,10 @@
 package agent
 
+import "strings"
+
+// maxNearest is how many URIs are offered for one that is unknown.
+const maxNearest = 3
+
 // EditDistance is the Levenshtein distance of two short names, in bytes: what a
 // person or a model perhaps meant is near. It takes time in the product of the
 // lengths.
@@ -21,4 +26,55 @@ func EditDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// NearestURIs gives the URIs that were perhaps meant, the best first: those
+// that differ in a few bytes, else those that end in the same name. Only those
+// that are as good as the best are given. It looks at each of many URIs once,
+// and closely at few.
+func NearestURIs(uri string, known []string) []string {
+	most := min(4, 1+len(uri)/8)
+	folded := strings.ToLower(uri)
+	bytes := countBytes(folded)
+	last := folded[strings.LastIndexAny(folded, "/:")+1:]
+	var close, named []string
+	for _, k := range known {
+		if d := len(k) - len(uri); -most <= d && d <= most {
+			low := strings.ToLower(k)
+			if apart(bytes, countBytes(low)) <= 2*most {
+				if d := EditDistance(folded, low); d < most {
+					most, close = d, close[:0]
+				} else if d > most {
+					continue
+				}
+				close = append(close, k)
+				continue
+			}
+		}
+		if len(last) > 2 && len(named) < maxNearest && len(k) > len(last) && strings.EqualFold(k[len(k)-len(last):], last) && strings.IndexByte("/:", k[len(k)-len(last)-1]) >= 0 {
+			named = append(named, k)
+		}
+	}
+	if len(close) == 0 {
+		close = named
+	}
+	return close[:min(len(close), maxNearest)]
+}
+
+// countBytes counts the bytes of a text by their value.
+func countBytes(text string) (n [256]int16) {
+	for i := range len(text) {
+		n[text[i]]++
+	}
+	return n
+}
+
+// apart is how far two counts are from each other: at most twice the edit
+// distance of their texts.
+func apart(a, b [256]int16) (n int) {
+	for i := range a {
+		d := int(a[i]) - int(b[i])
+		n += max(d, -d)
+	}
+	return n
 }

@@ -132,7 +132,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 		m.fail("cancelled")
 	default:
 		outcome = Failed
-		m.fail(r.a.tellable(readError(err), 300))
+		m.fail(r.a.tellable(r.a.readError(m.Server, m.URI, err), 600))
 	}
 }
 
@@ -161,14 +161,31 @@ func (r *run) readResource(ctx context.Context, server, uri string) ([]mcp.Conte
 }
 
 // readError words a failed read for the model and the user.
-func readError(err error) string {
+func (a *Agent) readError(server, uri string, err error) string {
 	switch {
 	case errors.Is(err, mcp.ErrUnknownResource):
-		return "resource not found"
+		return "resource not found" + a.perhaps(server, uri)
 	case errors.Is(err, mcp.ErrNotReady):
 		return "the MCP server is not ready"
 	}
 	return err.Error()
+}
+
+// perhaps ends an error about an unknown URI with those that were perhaps meant.
+func (a *Agent) perhaps(server, uri string) string {
+	list, err := a.manager.Resources(server)
+	if err != nil {
+		return ""
+	}
+	known := make([]string, 0, len(list.Resources))
+	for _, r := range list.Resources {
+		known = append(known, r.URI)
+	}
+	near := NearestURIs(uri, known)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }
 
 func (m *mention) fail(reason string) {

@@ -37,6 +37,14 @@ func TestMentions(t *testing.T) {
 			name: "unknown resource", prompt: "see @fake:file://none<&", want: []string{"fake file://none<& failed"},
 			text: []string{`<resource_error server="fake" uri="file://none&lt;&amp;">resource not found</resource_error>`},
 		},
+		{
+			name: "nearly a resource", prompt: "see @fake:file://dco.md", want: []string{"fake file://dco.md failed"},
+			text: []string{`<resource_error server="fake" uri="file://dco.md">resource not found; did you mean file://doc.md?</resource_error>`},
+		},
+		{
+			name: "out of reach", prompt: "@fake:file://x/stale", want: []string{"fake file://x/stale expanded"},
+			text: []string{`<resource server="fake" uri="file://x/stale" mimeType="" stale="this is what was read at 03:04:05, it cannot be read anew now: the server &#34;&lt;x&gt;&#34; is gone">` + "\nas it was\n</resource>"},
+		},
 		{name: "unknown server", prompt: "mail @nobody:file://x now", want: []string{"nobody file://x unknown"}, text: []string{"mail @nobody:file://x now"}, not: []string{"<resource"}},
 		{name: "quoted", prompt: "run `@fake:file://doc.md` and `@fake:file://none`", want: []string{"fake file://doc.md skipped"}, not: []string{"<resource", "Content of doc"}},
 		{name: "no mention", prompt: "hi a@b.c", not: []string{"<resource"}},
@@ -60,6 +68,9 @@ func TestMentions(t *testing.T) {
 			text: []string{"[binary content: application/pdf, 3 bytes, not shown]"},
 		},
 		{name: "image", prompt: "@fake:file://x", body: []mcp.Content{{MIMEType: "image/png", Blob: png}}, want: []string{"fake file://x expanded"}, text: []string{"[image image/png, 8 bytes"}, images: 1},
+		{name: "image of another type than it says", prompt: "@fake:file://x", body: []mcp.Content{{MIMEType: "image/jpeg", Blob: png}}, want: []string{"fake file://x expanded"}, images: 1},
+		{name: "image that does not say so", prompt: "@fake:file://x", body: []mcp.Content{{Blob: png}}, want: []string{"fake file://x expanded"}, images: 1},
+		{name: "page that says it is an image", prompt: "@fake:file://x", body: []mcp.Content{{MIMEType: "image/png", Blob: "PGh0bWw+"}}, want: []string{"fake file://x expanded"}, text: []string{"[image: image/png, 6 bytes, not shown]"}},
 		{name: "image that is none", prompt: "@fake:file://x", body: []mcp.Content{{MIMEType: "image/png", Blob: "%%%"}}, want: []string{"fake file://x expanded"}, text: []string{"[image: image/png"}},
 		{name: "many", prompt: many(120), want: manyWant(120), text: []string{"more than 100 resources"}},
 	} {
@@ -67,6 +78,7 @@ func TestMentions(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t)
 				w.task.Limits.MentionChars = 200
+				w.servers.resources["fake"]["file://x/stale"] = []mcp.Content{{Text: "as it was"}}
 				if c.body != nil {
 					w.servers.resources["fake"]["file://x"] = c.body
 				}

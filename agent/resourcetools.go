@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,8 +62,17 @@ func (a *Agent) resourceTools(server string) []*tool {
 			contents, err := a.manager.Read(ctx, server, in.URI)
 			if stale, ok := errors.AsType[*mcp.StaleError](err); ok && ctx.Err() == nil {
 				contents = append([]mcp.Content{{Type: "text", Text: "[" + a.tellable(stale.Error(), 300) + "]"}}, contents...)
+			} else if errors.Is(err, mcp.ErrUnknownResource) {
+				return output{}, fmt.Errorf("%w%s", err, a.perhaps(server, in.URI))
 			} else if err != nil {
 				return output{}, err
+			}
+			if len(contents) > 1 {
+				for i := range contents { // so that each is named
+					if contents[i].Type == "" {
+						contents[i].Type = "resource"
+					}
+				}
 			}
 			return toolOutput(mcp.ToolResult{Content: contents}, e, ""), nil
 		},
@@ -73,7 +84,8 @@ func readDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // listing writes a list for the model, a resource a line, the URI first and
-// byte for byte.
+// byte for byte. What the server says is important stands first, what is for
+// the user's eyes last; user interfaces are left out.
 func listing(list mcp.ResourceList, query string) string {
 	var b strings.Builder
 	shown, more := 0, 0
@@ -94,8 +106,8 @@ func listing(list mcp.ResourceList, query string) string {
 			more++
 		}
 	}
-	for _, r := range list.Resources {
-		line(r.URI, r.Name, r.Title, r.MIMEType, r.Description)
+	for _, r := range byPriority(list.Resources) {
+		line(r.URI, r.Name, r.Title, r.MIMEType, size(r), modified(r), r.Description)
 	}
 	for _, t := range list.Templates {
 		line("template "+t.URITemplate, t.Name, t.Title, t.MIMEType, t.Description)
@@ -107,4 +119,38 @@ func listing(list mcp.ResourceList, query string) string {
 		b.WriteString("[the list may be out of date]\n")
 	}
 	return b.String()
+}
+
+// byPriority sorts resources as their annotations ask for.
+func byPriority(all []mcp.Resource) []mcp.Resource {
+	out := make([]mcp.Resource, 0, len(all))
+	for i := range all {
+		if !all[i].UserInterface() {
+			out = append(out, all[i])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b mcp.Resource) int {
+		if a.ForUserOnly() != b.ForUserOnly() {
+			if a.ForUserOnly() {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Compare(b.Priority, a.Priority)
+	})
+	return out
+}
+
+func size(r mcp.Resource) string {
+	if r.Size == nil {
+		return ""
+	}
+	return fmt.Sprintf("%d bytes", *r.Size)
+}
+
+func modified(r mcp.Resource) string {
+	if r.Modified == "" {
+		return ""
+	}
+	return "modified " + r.Modified
 }

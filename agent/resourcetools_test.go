@@ -31,3 +31,24 @@ func TestListing(t *testing.T) {
 		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
 }
+
+// MCP, annotations: priority orders, an audience of the user alone comes last,
+// and the pages of MCP Apps are not for the model.
+func TestListingFollowsTheAnnotations(t *testing.T) {
+	size := int64(0)
+	list := mcp.ResourceList{Resources: []mcp.Resource{
+		{URI: "n://user", Audience: []string{"user"}, Priority: 1},
+		{URI: "n://plain"},
+		{URI: "UI://page", Priority: 1},
+		{URI: "n://low", Priority: 0.1, Size: &size, Modified: "2026-01-02T03:04:05Z"},
+		{URI: "n://both", Audience: []string{"user", "assistant"}, Priority: 0.1},
+		{URI: "n://high", Priority: 1, Audience: []string{"assistant"}},
+	}}
+	want := "n://high\nn://low · 0 bytes · modified 2026-01-02T03:04:05Z\nn://both\nn://plain\nn://user\n"
+	if got := listing(list, ""); got != want {
+		t.Errorf("%s", got)
+	}
+	if list.Resources[0].URI != "n://user" {
+		t.Error("the cached list was sorted")
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"unicode"
@@ -29,13 +30,19 @@ var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 func IsImage(c mcp.Content) bool { return image(c) != nil }
 
 // image returns a content as an image for the model, nil when it is none that
-// models read, too large or no base64.
+// models read, too large or no base64. What it is its first bytes say: a
+// provider refuses the whole request for an image of another type than it is
+// told, and servers err, or say none.
 func image(c mcp.Content) *Image {
-	mime := strings.ToLower(strings.TrimSpace(c.MIMEType))
-	if !slices.Contains(imageTypes, mime) || decodedLen(c.Blob) > maxImage {
+	if c.Blob == "" || decodedLen(c.Blob) > maxImage {
 		return nil
 	}
-	if _, err := base64.StdEncoding.DecodeString(c.Blob); err != nil {
+	raw, err := base64.StdEncoding.DecodeString(c.Blob)
+	if err != nil {
+		return nil
+	}
+	mime := http.DetectContentType(raw)
+	if !slices.Contains(imageTypes, mime) {
 		return nil
 	}
 	return &Image{MIMEType: mime, Data: c.Blob}

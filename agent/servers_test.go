@@ -162,6 +162,10 @@ func (s *servers) ListResources(ctx context.Context, server string) (mcp.Resourc
 			return mcp.ResourceList{}, err
 		}
 	}
+	return s.Resources(server)
+}
+
+func (s *servers) Resources(server string) (mcp.ResourceList, error) {
 	list := mcp.ResourceList{Fetched: true}
 	for _, uri := range slices.Sorted(maps.Keys(s.resources[server])) {
 		list.Resources = append(list.Resources, mcp.Resource{Server: server, URI: uri, Name: uri})
@@ -186,8 +190,11 @@ func (s *servers) Read(ctx context.Context, server, uri string) ([]mcp.Content, 
 		<-s.stubborn
 	}
 	contents, ok := s.resources[server][uri]
-	if !ok {
+	switch {
+	case !ok:
 		return nil, fmt.Errorf("%s: %w", uri, mcp.ErrUnknownResource)
+	case strings.HasSuffix(uri, "/stale"):
+		return contents, &mcp.StaleError{At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Err: fmt.Errorf("the server %q is gone", "<x>")}
 	}
 	return contents, nil
 }

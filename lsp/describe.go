@@ -29,6 +29,12 @@ func (s *Server) describe(m *markup, r mcp.Resource, stale bool, size int64) {
 	if r.Modified != "" {
 		facts = append(facts, "modified "+s.tell(r.Modified))
 	}
+	if r.Priority > 0 {
+		facts = append(facts, fmt.Sprintf("priority %.2g", r.Priority))
+	}
+	if len(r.Audience) > 0 {
+		facts = append(facts, "for "+s.tell(strings.Join(r.Audience, ", ")))
+	}
 	if r.Stale || stale {
 		facts = append(facts, "changed since it was listed")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"go.lsp.dev/protocol"
 
+	"agentls/agent"
 	"agentls/mcp"
 )
 
@@ -287,7 +288,7 @@ func (c *promptCheck) near(key mentionKey, list mcp.ResourceList) (uris []string
 	for i := range list.Resources {
 		all[i] = list.Resources[i].URI
 	}
-	n := nearby{len(all), nearestURIs(key.uri, all)}
+	n := nearby{len(all), agent.NearestURIs(key.uri, all)}
 	c.nearby[key] = n
 	return n.uris, true
 }

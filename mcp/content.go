@@ -40,7 +40,7 @@ func parseContent(raw json.RawMessage) Content {
 	c := Content{Type: p.Type.v, URI: p.URI.v, Name: p.Name.v, MIMEType: p.MIMEType.v}
 	switch p.Type.v {
 	case "image", "audio":
-		c.Blob = p.Data.v
+		c.Blob = standardBase64(p.Data.v)
 	case "resource":
 		c = parseResourceContent(p.Resource)
 		c.Type = "resource"
@@ -66,7 +66,7 @@ func parseResourceContent(raw json.RawMessage) Content {
 	if json.Unmarshal(raw, &p) != nil {
 		return Content{Text: compact(raw)}
 	}
-	return Content{URI: p.URI.v, Name: p.Name.v, MIMEType: p.MIMEType.v, Text: p.Text.v, Blob: p.Blob.v}
+	return Content{URI: p.URI.v, Name: p.Name.v, MIMEType: p.MIMEType.v, Text: p.Text.v, Blob: standardBase64(p.Blob.v)}
 }
 
 func compact(raw json.RawMessage) string {

@@ -291,8 +291,13 @@ func oversized(head, tail []byte, max int) (out []json.RawMessage, problem strin
 	if id == "" {
 		return nil, problem
 	}
-	e, _ := json.Marshal(map[string]any{"code": codeInternal, "message": fmt.Sprintf("the server's answer was over %d MiB and was dropped", max>>20)})
+	e, _ := json.Marshal(map[string]any{"code": codeInternal, "message": tooLong(max)})
 	return []json.RawMessage{respond(json.RawMessage(id), "error", e)}, problem
+}
+
+// tooLong words an answer over max bytes.
+func tooLong(max int) string {
+	return fmt.Sprintf("the server's answer was over %d MiB and was dropped: ask it for less at once, such as a part", max>>20)
 }
 
 // headID finds the number that is the id among the first members of a cut

@@ -55,7 +55,7 @@ func TestFrames(t *testing.T) {
 	check("error to nothing", `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"parse"}}`+"\n", nil, "parse")
 
 	over := func(id int) string {
-		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"the server's answer was over 0 MiB and was dropped"}}`, id)
+		return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"error":{"code":-32603,"message":"the server's answer was over 0 MiB and was dropped: ask it for less at once, such as a part"}}`, id)
 	}
 	check("over the limit, id first", `{"jsonrpc":"2.0","id":7,"result":{"text":"`+long+`"}}`+"\n"+ok+"\n", []string{over(7), ok}, "dropped")
 	check("over the limit, id last", `{"result":{"text":"`+long+`"},"jsonrpc":"2.0","id":7}`+"\n"+ok+"\n", []string{over(7), ok}, "dropped")

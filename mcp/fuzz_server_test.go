@@ -105,7 +105,7 @@ func (s *scripted) carry(problem func(string)) (carrier, error) {
 		transport: transport.NewIO(in, stdin, nil), lost: lost, reason: none, words: none,
 		room: func(context.Context) error { return nil },
 		close: func() {
-			_, _, _ = stdin.Close(), in.Close(), out.Close()
+			_, _, _ = stdin.Close(), clean.Close(), out.Close()
 			wg.Wait()
 		},
 	}, nil

@@ -76,13 +76,20 @@ func newIndex(s *serverSnapshot) *index {
 // completable reports whether a resource is offered: not a user interface of a
 // server's, not one for the user's eyes only, nothing that no line can hold.
 func completable(uri string, audience []string) bool {
-	if uri == "" || len(uri) >= 5 && strings.EqualFold(uri[:5], "ui://") {
-		return false
-	}
-	if len(audience) > 0 && !slices.ContainsFunc(audience, func(a string) bool { return a != "user" }) {
-		return false
-	}
-	return !strings.ContainsFunc(uri, isControl)
+	r := Resource{URI: uri, Audience: audience}
+	return uri != "" && !r.UserInterface() && !r.ForUserOnly() && !strings.ContainsFunc(uri, isControl)
+}
+
+// UserInterface reports a resource that is a page for a host to show (MCP
+// Apps), often of megabytes.
+func (r *Resource) UserInterface() bool {
+	return len(r.URI) >= 5 && strings.EqualFold(r.URI[:5], "ui://")
+}
+
+// ForUserOnly reports a resource that is meant for the user alone
+// (annotations.audience).
+func (r *Resource) ForUserOnly() bool {
+	return len(r.Audience) > 0 && !slices.ContainsFunc(r.Audience, func(a string) bool { return a != "user" })
 }
 
 func isControl(r rune) bool {

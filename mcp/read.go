@@ -61,6 +61,13 @@ func (s *session) fetchBody(ctx context.Context, c *connection, uri string) ([]C
 	raw, own, err := c.read(ctx, uri)
 	now := time.Now()
 	contents := parseContents(uri, raw)
+	if r, _, listed := s.cache.find(uri); listed {
+		for i := range contents { // some name the type in the list only
+			if contents[i].MIMEType == "" && contents[i].URI == uri {
+				contents[i].MIMEType = r.MIMEType
+			}
+		}
+	}
 	undisturbed := s.cache.bodies.end(fetch, fetched{
 		contents: contents, life: parseLifetime(raw, c.modern, now), told: told, keep: err == nil && !c.live && !own, at: now,
 	})

@@ -1,9 +1,14 @@
 package mcp
 
 import (
+	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,5 +159,156 @@ func TestAnotherUserGetsNothingOfTheLast(t *testing.T) {
 				t.Errorf("the list of this user: %v %v", h.uris("fake"), err)
 			}
 		})
+	}
+}
+
+// MCP allows several contents for one URI, of any kind and with URIs of their
+// own (resources/read). An update of one of them is one of the whole.
+func TestSeveralContentsOfOneRead(t *testing.T) {
+	t.Parallel()
+	log := mcptest.NewLog(t)
+	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Listed: []string{"dir://a"}, Answers: map[string]json.RawMessage{
+		"resources/read": json.RawMessage(`{"contents":[{"uri":"dir://a/1","text":"one"},{"uri":"dir://a/2","mimeType":"image/png","blob":"iVBORw0KGgo"},{"uri":"other://3","mimeType":"text/plain","text":""},{"text":"four"}]}`),
+	}}})
+	h.searchable("fake", 4)
+	want := []Content{
+		{URI: "dir://a/1", Text: "one"}, {URI: "dir://a/2", MIMEType: "image/png", Blob: "iVBORw0KGgo="},
+		{URI: "other://3", MIMEType: "text/plain"}, {URI: "dir://a", Text: "four"},
+	}
+	reads := func() int { return len(log.Method(t, "resources/read")) }
+	for i, changed := range []string{"", "dir://a/1", "other://3", "dir://a", "elsewhere://"} {
+		if changed != "" {
+			h.mustCall("fake", "touch", args{"uri": changed})
+			eventually(t, "the update", func() bool {
+				return slices.ContainsFunc(h.kind("fake", EventUpdated), func(e Event) bool { return e.URI == changed })
+			})
+		}
+		for range 2 {
+			if got, err := h.Read(t.Context(), "fake", "dir://a"); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%+v %v", got, err)
+			}
+		}
+		if n, once := reads(), min(i, 3)+1; n != once {
+			t.Errorf("after an update of %q: read %d times, not %d", changed, n, once)
+		}
+	}
+}
+
+// What the read says of the type counts, what the list says where it does not
+// (responsible-vibe-mcp lists text/markdown and reads text/plain; @angular/cli
+// reads without a type).
+func TestTypeOfWhatWasRead(t *testing.T) {
+	t.Parallel()
+	h := open(t, map[string]mcptest.Options{
+		"none":  {Answers: map[string]json.RawMessage{"resources/read": json.RawMessage(`{"contents":[{"uri":"file://doc1.md","text":"a"},{"uri":"file://part","text":"b"}]}`)}},
+		"other": {Answers: map[string]json.RawMessage{"resources/read": json.RawMessage(`{"contents":[{"uri":"file://doc1.md","mimeType":"text/plain","text":"a"}]}`)}},
+	})
+	for server, want := range map[string][]string{"none": {"text/markdown", ""}, "other": {"text/plain"}} {
+		h.searchable(server, 3)
+		contents, err := h.Read(t.Context(), server, "file://doc1.md")
+		if err != nil || len(contents) != len(want) {
+			t.Fatalf("%+v %v", contents, err)
+		}
+		for i, mime := range want {
+			if contents[i].MIMEType != mime {
+				t.Errorf("%s: %q, want %q", server, contents[i].MIMEType, mime)
+			}
+		}
+	}
+}
+
+// URIs go to the server byte for byte, whatever they hold, and nowhere else:
+// what looks like an address is not fetched, neither of a resource nor of an
+// icon (executeautomation's database server cannot read its own %20).
+func TestURIsAreTheServersAlone(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int32
+	web := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits.Add(1) }))
+	t.Cleanup(web.Close)
+	uris := []string{
+		web.URL + "/a?b=c#d", "https://example.com/%7Euser/%20", "file:///My Notes/%20/%2e%2E/ä.md", "sqlite:////tmp/a%20b.db", "postgres://postgres@127.0.0.1:55432/users/schema",
+		"urn:isbn:123", "FIGMA://f/1", "a:b\tc", "mysql+pymysql://u/t", "x:<&\"'>",
+	}
+	log := mcptest.NewLog(t)
+	items := []any{}
+	for _, uri := range uris {
+		items = append(items, map[string]any{"uri": uri, "name": "n", "icons": []any{map[string]any{"src": web.URL + "/icon.svg"}}})
+	}
+	list, err := json.Marshal(map[string]any{"resources": items})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), ReadAny: true, Answers: map[string]json.RawMessage{"resources/list": list}}})
+	eventually(t, "the list", func() bool { return slices.Equal(h.uris("fake"), uris) })
+	for _, uri := range uris {
+		contents, err := h.Read(t.Context(), "fake", uri)
+		if err != nil || len(contents) != 1 || contents[0].URI != uri {
+			t.Errorf("%q: %+v %v", uri, contents, err)
+		}
+	}
+	var sent []string
+	for _, e := range log.Method(t, "resources/read") {
+		var p struct{ URI string }
+		if err := json.Unmarshal(e.Params, &p); err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, p.URI)
+	}
+	if !slices.Equal(sent, uris) {
+		t.Errorf("asked for %q", sent)
+	}
+	if n := hits.Load(); n != 0 {
+		t.Errorf("%d requests to what the server only named", n)
+	}
+}
+
+// One read of megabytes holds up nothing: the answers of others come while it
+// is under way. Over the bound it is refused, in words, and the connection goes
+// on.
+func TestAHugeReadHoldsUpNothing(t *testing.T) {
+	t.Parallel()
+	n := 2000
+	h := open(t, map[string]mcptest.Options{
+		"large": {Text: "é\n", Times: 5 << 20 / 3, Resources: &n},
+		"over":  {Text: "x", Times: 50 << 20, Resources: &n},
+		"small": {},
+	})
+	h.searchable("large", n)
+	h.searchable("over", n)
+	var reads sync.WaitGroup
+	ended := make(chan struct{})
+	for _, server := range []string{"large", "over"} {
+		reads.Go(func() { // ends with its read
+			contents, err := h.Read(t.Context(), server, "file://doc1.md")
+			switch {
+			case server == "large" && (err != nil || len(contents) != 1 || len(contents[0].Text) != 5<<20/3*3):
+				t.Errorf("%d contents, %v", len(contents), err)
+			case server == "over" && (err == nil || contents != nil || !strings.Contains(err.Error(), "over 16 MiB and was dropped: ask it for less at once, such as a part")):
+				t.Errorf("%d contents, %v", len(contents), err)
+			}
+		})
+	}
+	go func() { reads.Wait(); close(ended) }() // ends with them
+	during := 0
+	for more := true; more; {
+		select {
+		case <-ended:
+			more = false
+		default:
+			h.mustCall("small", "echo", args{"text": "hi"})
+			if items, _ := h.Complete(t.Context(), "large:doc19", 5); len(items) != 5 {
+				t.Errorf("%d completions", len(items))
+			}
+			during++
+		}
+	}
+	if during < 3 {
+		t.Errorf("only %d calls and completions were answered while it was read", during)
+	}
+	for _, server := range []string{"large", "over"} {
+		h.mustCall(server, "echo", args{"text": "alive"})
+	}
+	if _, kept := h.Cached("large", "file://doc1.md"); kept {
+		t.Error("megabytes are kept")
 	}
 }

@@ -275,3 +275,26 @@ func TestToolsLastAsLongAsTheServerSays(t *testing.T) {
 		})
 	}
 }
+
+// A URI that was not read for long is told of no more.
+func TestSubscriptionsEnd(t *testing.T) {
+	t.Parallel()
+	var s subscriptions
+	now := time.Now()
+	for i := range maxSubscriptions {
+		s.want(fmt.Sprint("u:", i), now.Add(time.Duration(i)*time.Second))
+	}
+	s.activate(true, "u:0", "u:1", "u:3", "u:200")
+	if known, active, dropped := s.want("u:1", now.Add(subscriptionAge-1)); !known || !active || dropped != nil {
+		t.Errorf("%v %v %q", known, active, dropped)
+	}
+	if known, active, dropped := s.want("u:new", now.Add(subscriptionAge+3*time.Second)); known || active || !slices.Equal(dropped, []string{"u:0", "u:3"}) {
+		t.Errorf("%v %v %q", known, active, dropped)
+	}
+	if all := s.all(); len(all) != maxSubscriptions-2 || slices.Contains(all, "u:2") || !slices.Contains(all, "u:1") || !slices.Contains(all, "u:200") {
+		t.Errorf("%d are wanted", len(all))
+	}
+	if known, active, dropped := s.want("u:late", now.Add(3*subscriptionAge)); known || active || !slices.Equal(dropped, []string{"u:200", "u:1"}) || len(s.all()) != 1 {
+		t.Errorf("%v %v %q", known, active, dropped)
+	}
+}

@@ -184,7 +184,7 @@ func (t *streamable) whole(body io.Reader, req transport.JSONRPCRequest) error {
 		t.broke(err)
 		return err
 	case len(data) > maxWireMessage:
-		return fmt.Errorf("the server's answer was over %d MiB and was dropped", maxWireMessage>>20)
+		return errors.New(tooLong(maxWireMessage))
 	}
 	t.take(data)
 	if e := jsonError(data); e != nil && !t.answeredAlready(req.ID) {

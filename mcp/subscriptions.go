@@ -13,40 +13,55 @@ const (
 	maxSubscriptions = 256
 	// subscribeTimeout bounds a resources/subscribe, on which a read waits.
 	subscribeTimeout = 5 * time.Second
+	// subscriptionAge is how long after its last read a URI is still of use. It
+	// is looked at when another one is read.
+	subscriptionAge = time.Hour
 )
 
 // subscriptions are the URIs of which one connection tells us the updates:
 // those that were read, the most recent ones.
 type subscriptions struct {
 	mu      sync.Mutex
-	wanted  map[string]*list.Element // of string
+	wanted  map[string]*list.Element // of *wantedURI
 	order   list.List                // most recently read first
 	active  map[string]bool          // those that the server has taken on
 	refused bool                     // it advertises subscribe but refuses it
 }
 
+// wantedURI is one that was read.
+type wantedURI struct {
+	uri  string
+	used time.Time
+}
+
 // want notes that uri is read and returns whether it was wanted before, whether
-// the server already tells us of it, and which URI gave way, if any.
-func (s *subscriptions) want(uri string) (known, active bool, evicted string) {
+// the server already tells us of it, and of which URIs it need not tell any
+// more: they were not read for long, or there are too many.
+func (s *subscriptions) want(uri string, now time.Time) (known, active bool, dropped []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e := s.wanted[uri]; e != nil {
-		s.order.MoveToFront(e)
-		return true, s.active[uri], ""
-	}
 	if s.wanted == nil {
 		s.wanted, s.active = map[string]*list.Element{}, map[string]bool{}
 	}
-	s.wanted[uri] = s.order.PushFront(uri)
-	if len(s.wanted) > maxSubscriptions {
-		evicted = s.order.Remove(s.order.Back()).(string)
-		delete(s.wanted, evicted)
-		if !s.active[evicted] {
-			return false, false, ""
-		}
-		delete(s.active, evicted)
+	if e := s.wanted[uri]; e != nil {
+		known, active = true, s.active[uri]
+		e.Value.(*wantedURI).used = now
+		s.order.MoveToFront(e)
+	} else {
+		s.wanted[uri] = s.order.PushFront(&wantedURI{uri, now})
 	}
-	return false, false, evicted
+	for {
+		last := s.order.Back().Value.(*wantedURI)
+		if len(s.wanted) <= maxSubscriptions && now.Sub(last.used) < subscriptionAge {
+			return known, active, dropped
+		}
+		s.order.Remove(s.order.Back())
+		delete(s.wanted, last.uri)
+		if s.active[last.uri] {
+			dropped = append(dropped, last.uri)
+			delete(s.active, last.uri)
+		}
+	}
 }
 
 func (s *subscriptions) refuse() {
@@ -88,9 +103,9 @@ func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool
 	if !c.caps.subscribe || c.subs.isRefused() || !c.modern && c.unheard() {
 		return false
 	}
-	known, active, evicted := c.subs.want(uri)
-	if evicted != "" {
-		s.cache.bodies.changed(evicted)
+	known, active, dropped := c.subs.want(uri, time.Now())
+	for _, uri := range dropped {
+		s.cache.bodies.changed(uri)
 	}
 	if c.modern {
 		// One that is known is in the listening, or in the one that is asked for:
@@ -100,12 +115,14 @@ func (s *session) subscribe(ctx context.Context, c *connection, uri string) bool
 		}
 		return active
 	}
-	if evicted != "" {
-		// Its answer decides nothing; it ends with its timeout or the connection.
+	if len(dropped) > 0 {
+		// The answers decide nothing; they end with their timeout or the connection.
 		c.spawn(func() { //nolint:contextcheck // it ends with the connection
-			ctx, cancel := context.WithTimeout(c.ctx, subscribeTimeout)
-			defer cancel()
-			_ = c.unsubscribe(ctx, evicted)
+			for _, uri := range dropped {
+				ctx, cancel := context.WithTimeout(c.ctx, subscribeTimeout)
+				_ = c.unsubscribe(ctx, uri)
+				cancel()
+			}
 		})
 	}
 	if active {

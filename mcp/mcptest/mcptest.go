@@ -20,6 +20,7 @@ type Options struct {
 	Scheme    string              // of their URIs; "file" if empty
 	Listed    []string            // URIs of further ones, each with a title behind a tab if it has one
 	Text      string              // the body of each; empty: "# Content of <uri> v<changes>"
+	Times     int                 // how often Text stands there; 0: once
 	Page      int                 // items a page of a list; 0: all
 	Tools     []Tool              // besides its own
 	Templates []string            // of URIs, besides its own

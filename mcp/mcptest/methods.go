@@ -266,7 +266,7 @@ func (f *fake) read(params json.RawMessage) (any, error) {
 		return nil, &rpcError{Code: code, Message: "Resource not found: " + p.URI}
 	}
 	f.mu.Lock()
-	text := f.Text
+	text := strings.Repeat(f.Text, max(f.Times, 1))
 	if text == "" {
 		text = fmt.Sprintf("# Content of %s v%d\n", p.URI, f.changes[p.URI])
 	}
