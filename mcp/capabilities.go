@@ -65,3 +65,15 @@ func (c capabilities) changes(k listKind) bool {
 		return c.promptsChange
 	}
 }
+
+// parseVersion reads the version of the protocol that is spoken after the
+// result of initialize or server/discover.
+func parseVersion(hello json.RawMessage) string {
+	var r struct {
+		Version maybe[string] `json:"protocolVersion"`
+	}
+	if json.Unmarshal(hello, &r) == nil && r.Version.v != "" {
+		return r.Version.v
+	}
+	return mcpgo.LATEST_PROTOCOL_VERSION // the only one that server/discover negotiates so far
+}

@@ -62,6 +62,7 @@ func (c *completer) rank() (items []Candidate, incomplete bool) {
 		c.names()
 	}
 	c.recentlyUsed()
+	c.typedWhole()
 	for i := range c.servers {
 		c.search(&c.servers[i])
 	}
@@ -184,6 +185,23 @@ func (c *completer) recentlyUsed() {
 			c.hits[t] = append(c.hits[t], hit{server: s, resource: r, used: when})
 			c.used[r] = true
 		}
+	}
+}
+
+// typedWhole finds the resource whose URI is all of the query: a hundred that
+// only begin so may stand before it in the list.
+func (c *completer) typedWhole() {
+	if !c.named || c.servers[0].index == nil {
+		return
+	}
+	s := &c.servers[0]
+	place, ok := s.index.known.find(c.query)
+	if !ok {
+		return
+	}
+	if r := &s.index.resources[place]; !c.used[r] && completable(r.URI, r.Audience) {
+		c.hits[tierExact] = append(c.hits[tierExact], hit{server: s, resource: r})
+		c.used[r] = true
 	}
 }
 

@@ -136,6 +136,28 @@ func TestCompleteRanks(t *testing.T) {
 	}
 }
 
+// Seen of mcp-go's examples/everything: test://static/resource, and a hundred
+// that go on from it.
+func TestCompleteOffersWhatIsTypedWhole(t *testing.T) {
+	list := []Resource{{URI: "test://static/resource", Name: "zzz"}, {URI: "TEST://static/resource", Name: "zz"}}
+	for i := range 150 {
+		list = append(list, Resource{URI: fmt.Sprintf("test://static/resource/%d", i), Name: "a", Priority: 1})
+	}
+	items, incomplete := complete([]serverSnapshot{snap("s", list)}, nil, "s:test://static/resource", 100)
+	if len(items) != 100 || !incomplete || items[0].Insert != "@s:test://static/resource" {
+		t.Errorf("%d items, incomplete %v, the first is %s", len(items), incomplete, items[0].Insert)
+	}
+	for _, c := range items[1:] {
+		if c.Resource.URI == "test://static/resource" {
+			t.Error("it is offered twice")
+		}
+	}
+	hidden := snap("s", []Resource{{URI: "ui://app", Name: "x"}})
+	if items, _ := complete([]serverSnapshot{hidden}, nil, "s:ui://app", 100); len(items) > 0 {
+		t.Errorf("%q", inserts(items))
+	}
+}
+
 func TestCandidates(t *testing.T) {
 	s := snap("s", []Resource{{URI: "x://1", Name: "n", Title: "T"}, {URI: "x://2", Name: "n2"}, {URI: "x://3"}}, Template{URITemplate: "x://{v}", Title: "Tpl"})
 	s.name = "config name"

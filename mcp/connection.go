@@ -23,7 +23,9 @@ type connection struct {
 	client *client.Client
 	link   *link
 	modern bool
-	caps   capabilities
+	// version of the protocol, as negotiated.
+	version string
+	caps    capabilities
 	// instructions are the server's, without its name.
 	instructions Instructions
 	inbox        *inbox
@@ -111,7 +113,7 @@ func (c *connection) hello(ctx context.Context, name, version string) error {
 		}
 		return err
 	}
-	c.caps, c.instructions = parseCapabilities(hello), parseInstructions(hello)
+	c.caps, c.version, c.instructions = parseCapabilities(hello), parseVersion(hello), parseInstructions(hello)
 	if c.modern && c.caps.logging {
 		c.setLevel(ctx)
 	}

@@ -108,8 +108,13 @@ func (s *session) connect(ctx context.Context) (*connection, error) {
 				s.eras.set(s.cfg, other)
 			}
 			return c, nil
-		case ctx.Err() != nil || saysVersions(err) || saysVersions(otherErr):
+		case saysVersions(err) || saysVersions(otherErr):
 			return nil, otherErr // it said that the first was not the way
+		case ctx.Err() != nil:
+			if _, late := errors.AsType[*timeoutError](otherErr); late {
+				return nil, &toldError{otherErr.Error() + "; before that " + err.Error(), otherErr}
+			}
+			return nil, otherErr
 		}
 	}
 	return nil, err // what it said first says most

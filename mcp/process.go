@@ -248,5 +248,13 @@ func (p *process) reason() string {
 	return text
 }
 
-// words returns what the child wrote to stderr last.
-func (p *process) words() string { return clip(strings.Join(p.tail.last(10), "\n"), 2000) }
+// words returns what the child wrote to stderr last, and before it the line that
+// tells what went wrong: many print a page of usage, or a trace, after that.
+func (p *process) words() string {
+	const shown = 10
+	lines := p.tail.last(shown)
+	if cause := p.tail.cause(shown); cause != "" {
+		lines = append([]string{clip(cause, 500), "…"}, lines...)
+	}
+	return clip(strings.Join(lines, "\n"), 2000)
+}

@@ -217,6 +217,11 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 	check("not executable", ServerConfig{Command: "/etc/passwd"}, "/etc/passwd", "permission denied")
 	check("no such folder", ServerConfig{Command: "cat", Cwd: dir + "/none"}, dir+"/none")
 	check("exits", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'set FOO first' >&2; exit 7"}}, "exit status 7", "set FOO first")
+	// Seen of kubernetes-mcp-server 0.0.67 without a kubeconfig (a page of usage
+	// after the reason), of node (what it tried after it) and of mcp-mongo-server
+	// 3.0.1 (it ends so late that the second try has no time left).
+	check("exits after a page of usage", ServerConfig{Command: "sh", Args: []string{"-c", "echo 'Error: no current-context' >&2; seq 30 | sed 's/^/  --option /' >&2; exit 1"}}, "exit status 1", "Error: no current-context", "--option 30")
+	check("exits and never answers again", ServerConfig{Command: "sh", Args: []string{"-c", "read l; case $l in *initialize*) echo 'connect ECONNREFUSED' >&2; exit 1;; esac; cat >/dev/null"}}, "500ms", "ECONNREFUSED")
 	check("never answers", ServerConfig{Command: "sh", Args: []string{"-c", "echo waiting >&2; while read l; do :; done"}}, "500ms", "waiting")
 	check("answers to anything with an error", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"id":1,"error":{"code":-32000,"message":"go away"}}'; done`}}, "go away")
 	check("has no start", ServerConfig{Command: "sh", Args: []string{"-c", `while read l; do echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"what?"}}'; done`}}, "answered the start with an error", "what?")
@@ -344,5 +349,34 @@ func TestTailKeepsTheLastLines(t *testing.T) {
 	}
 	if n := len(tl.last(10_000)); n != tailLines+1 {
 		t.Errorf("%d lines are held", n)
+	}
+}
+
+func TestTailTellsTheCauseThatIsOutOfSight(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"Error: no kubeconfig", "Error: no kubeconfig"},
+		{"TypeError [ERR_X]: no", "TypeError [ERR_X]: no"},
+		{"java.lang.RuntimeException: no", "java.lang.RuntimeException: no"},
+		{"panic: no", "panic: no"},
+		{"  fatal: no repository", "  fatal: no repository"},
+		{"Failed to connect to MongoDB: no", "Failed to connect to MongoDB: no"},
+		{"errors are told here", ""},
+		{"usage: x [error]", ""},
+	} {
+		t.Run(c.line, func(t *testing.T) {
+			var out tail
+			_, _ = out.Write([]byte("Error: an older one\n"))
+			for range tailLines {
+				_, _ = out.Write([]byte("."))
+				_, _ = out.Write([]byte("\n"))
+			}
+			_, _ = out.Write([]byte(c.line + "\n1\n2\n"))
+			if got := out.cause(2); got != c.want {
+				t.Errorf("%q, want %q", got, c.want)
+			}
+			if got := out.cause(3); got != "" {
+				t.Errorf("%q is in sight already", got)
+			}
+		})
 	}
 }

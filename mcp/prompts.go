@@ -100,7 +100,7 @@ func (s *session) getPrompt(ctx context.Context, name string, arguments map[stri
 	if err := checkArguments(p, arguments); err != nil {
 		return PromptResult{}, err
 	}
-	raw, err := c.getPrompt(ctx, name, arguments)
+	raw, err := c.getPrompt(ctx, p, arguments)
 	if err != nil {
 		return PromptResult{}, fmt.Errorf("prompt %q of %q: %w", name, s.cfg.Name, err)
 	}
@@ -188,9 +188,16 @@ func checkArguments(p Prompt, arguments map[string]string) error {
 	return nil
 }
 
-func (c *connection) getPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error) {
+// getPrompt sends prompts/get. A prompt that has arguments gets an object also
+// where none is given, which mcp-go leaves out: servers that check them by a
+// schema refuse to have none (-32602, "expected object, received undefined").
+func (c *connection) getPrompt(ctx context.Context, p Prompt, arguments map[string]string) (json.RawMessage, error) {
 	defer c.calls.begin(ctx)()
-	return c.attend(ctx, &exchange{}, attended{"prompts/get of " + name, nil, func(ctx context.Context, meta *mcpgo.Meta) error {
+	ex, name := &exchange{}, p.Name
+	if len(p.Arguments) > 0 && len(arguments) == 0 {
+		ex.fields = map[string]json.RawMessage{"arguments": json.RawMessage("{}")}
+	}
+	return c.attend(ctx, ex, attended{"prompts/get of " + name, nil, func(ctx context.Context, meta *mcpgo.Meta) error {
 		var req mcpgo.GetPromptRequest
 		req.Params.Name, req.Params.Arguments, req.Params.Meta = name, arguments, meta
 		_, err := c.client.GetPrompt(ctx, req)

@@ -70,6 +70,34 @@ func TestGetPromptTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
+// Seen of @cyanheads/git-mcp-server 2.15.3, as of every server that checks the
+// arguments of its prompts by a schema.
+func TestGetPromptSendsAnObjectWhereNoArgumentIsGiven(t *testing.T) {
+	for _, modern := range []bool{false, true} {
+		log := mcptest.NewLog(t)
+		h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Modern: modern, Prompts: []json.RawMessage{
+			json.RawMessage(`{"name":"plain"}`), json.RawMessage(`{"name":"may","arguments":[{"name":"a"}]}`),
+		}}})
+		for _, c := range []struct {
+			name      string
+			arguments map[string]string
+			want      string
+		}{{"plain", nil, ""}, {"plain", map[string]string{}, ""}, {"may", nil, "{}"}, {"may", map[string]string{}, "{}"}, {"may", map[string]string{"a": "b"}, `{"a":"b"}`}} {
+			if _, err := h.GetPrompt(t.Context(), "fake", c.name, c.arguments); err != nil {
+				t.Fatal(err)
+			}
+			asked := log.Method(t, "prompts/get")
+			var params struct {
+				Name      string
+				Arguments json.RawMessage
+			}
+			if err := json.Unmarshal(asked[len(asked)-1].Params, &params); err != nil || params.Name != c.name || string(params.Arguments) != c.want {
+				t.Errorf("%s with %v: %s, want arguments %q", c.name, c.arguments, asked[len(asked)-1].Params, c.want)
+			}
+		}
+	}
+}
+
 func TestGetPromptCancelled(t *testing.T) {
 	log := mcptest.NewLog(t)
 	h := open(t, map[string]mcptest.Options{"fake": {Log: string(log), Unanswered: []string{"prompts/get"}}})

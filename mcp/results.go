@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -25,8 +26,11 @@ type rpcError struct {
 }
 
 func (e *rpcError) Error() string {
-	if e.Message == "" {
-		return fmt.Sprintf("error %d", e.Code)
+	switch code := strconv.Itoa(e.Code); {
+	case e.Message == "":
+		return "error " + code
+	case strings.Contains(e.Message, code): // the SDK in TypeScript puts it in front
+		return e.Message
 	}
 	return fmt.Sprintf("%s (%d)", e.Message, e.Code)
 }

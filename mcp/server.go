@@ -28,6 +28,7 @@ type ServerInfo struct {
 	Status      Status   `json:"status"`
 	Error       string   `json:"error,omitempty"`
 	Needs       string   `json:"needs,omitempty"`
+	Protocol    string   `json:"protocol,omitempty"` // the version that was negotiated; empty: it is not connected
 	Tools       *int     `json:"tools"`
 	Resources   *int     `json:"resources"`
 	Prompts     *int     `json:"prompts"`

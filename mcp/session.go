@@ -254,6 +254,9 @@ func (s *session) info() ServerInfo {
 	i := describe(s.cfg, s.trusted.Load(), s.secrets)
 	i.Mention = s.cache.snap.Load().mention
 	i.Status, i.Error, i.Needs = s.status, s.err, s.needs
+	if s.conn != nil {
+		i.Protocol = s.conn.version
+	}
 	count := func(has bool, n int) *int {
 		if !has {
 			return nil

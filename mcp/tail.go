@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -72,4 +73,24 @@ func (t *tail) last(n int) []string {
 		out = out[max(0, len(out)-n):]
 	}
 	return out
+}
+
+// blames matches a line that begins with what went wrong, as runtimes and
+// command lines write it: "Error: …", "fatal: …", "java.lang.Exception: …",
+// "Failed to …".
+var blames = regexp.MustCompile(`(?i)^\s*([\w.]*(error|exception)|fatal|panic|fatal error)(\s*\[[^\]]*\])?:|^\s*(failed|cannot|could not|unable) `)
+
+// cause returns the newest line that blames something, if it stands before the
+// last n and none of these does; else "".
+func (t *tail) cause(n int) string {
+	lines := t.last(tailLines)
+	for i := len(lines) - 1; i >= 0; i-- {
+		if blames.MatchString(lines[i]) {
+			if i < len(lines)-n {
+				return lines[i]
+			}
+			break
+		}
+	}
+	return ""
 }
