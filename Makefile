@@ -6,10 +6,11 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.
 LINT    := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.13.1
 BIN     := bin/agentls
 SERVERS := mcp/mcptest/servers
+MORE    := cmd/agentls-servers
 CLIENT  := lsp/lsptest/node
 SUITE   := cmd/agentls-conformance/suite
 
-.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance lint fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install lint fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -24,6 +25,7 @@ setup: $(SERVERS)/node_modules/.installed $(CLIENT)/node_modules/.installed $(SE
 # A module of their own keeps what they need out of ours.
 $(SERVERS)/bin/.built: $(wildcard $(SERVERS)/gomod/go.* $(SERVERS)/gomod/*/*.go)
 	cd $(SERVERS)/gomod && GOWORK=off go build -trimpath -o ../bin/ tool ./...
+	cd $(SERVERS)/gomod && GOWORK=off go build -trimpath -o ../bin/mcpgo-everything github.com/mark3labs/mcp-go/examples/everything
 	touch $@
 
 setup-provider: ## install a real provider into an ignored folder (apt on a Debian, no root)
@@ -54,6 +56,26 @@ test-editors: build setup-editors ## drive the real editors
 conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm)
 	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
 	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH bin/agentls-conformance -suite $(SUITE)
+
+servers: setup servers-install ## connect 40 servers that others wrote and write what was seen to cmd/agentls-servers/SEEN.md
+	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH go run ./cmd/agentls-servers -write cmd/agentls-servers/SEEN.md
+
+servers-install: .deps/servers/npm/.installed .deps/servers/bin/.built
+
+# In .deps, because ./... would find what is in Go in there. sqlite3 is a part
+# of two servers that is in C, the only one whose scripts run; bun, 200 MB, is
+# started by none.
+.deps/servers/npm/.installed: $(wildcard $(MORE)/npm/*)
+	mkdir -p $(@D) && cp $(MORE)/npm/* $(@D)/
+	npm ci --prefix $(@D) --ignore-scripts --no-audit --no-fund --legacy-peer-deps --loglevel=error
+	rm -rf $(@D)/node_modules/@oven
+	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH npm_config_nodedir=$$(dirname "$$(readlink -f "$$node")") \
+	  npm rebuild --prefix $(@D) --loglevel=error sqlite3
+	touch $@
+
+.deps/servers/bin/.built: $(wildcard $(MORE)/gomod/go.*)
+	cd $(MORE)/gomod && GOWORK=off go build -trimpath -o ../../../.deps/servers/bin/ tool
+	touch $@
 
 lint: ## vet and lint
 	go vet ./...

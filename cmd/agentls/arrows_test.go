@@ -32,6 +32,7 @@ var arrows = map[string]string{
 	"agentls/lsp/lspclient":              "",
 	"agentls/cmd/agentls-bench":          "agentls/lsp/lspclient agentls/mcp/mcptest",
 	"agentls/cmd/agentls-conformance":    "agentls/mcp",
+	"agentls/cmd/agentls-servers":        "agentls/agent/config agentls/mcp agentls/mcp/workspace",
 }
 
 // rooms names the one package that may import a library.

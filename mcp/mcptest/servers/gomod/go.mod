@@ -2,7 +2,10 @@ module agentls/mcp/mcptest/servers/gomod
 
 go 1.26
 
-tool github.com/modelcontextprotocol/go-sdk/examples/server/everything
+tool (
+	github.com/modelcontextprotocol/go-sdk/examples/server/everything
+	github.com/modelcontextprotocol/go-sdk/examples/server/sequentialthinking
+)
 
 require (
 	github.com/mark3labs/mcp-go v1.2.1

@@ -1,0 +1,505 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"agentls/mcp"
+	"agentls/mcp/workspace"
+)
+
+const (
+	// wait is how long an event, or the end of a process, may take.
+	wait = 10 * time.Second
+	// abandon is how long a cancelled call may take to return.
+	abandon = 500 * time.Millisecond
+)
+
+// visitor looks at one server through a manager of its own.
+type visitor struct {
+	*mcp.Manager
+	*seen
+	home     *home
+	sessions map[int]bool // of its processes
+
+	mu     sync.Mutex
+	events []mcp.Event
+	news   chan struct{} // capacity 1: there are more events
+}
+
+// visit visits a server in the era that agentls tries first, and in the other
+// one where the list says that it knows that.
+func visit(ctx context.Context, at place, s *server) *seen {
+	out := visitOnce(ctx, at, s)
+	if !s.Modern {
+		return out
+	}
+	m, err := s.modern()
+	if err != nil {
+		out.fault("its configuration: %v", err)
+		return out
+	}
+	for _, f := range visitOnce(ctx, at, m).faults {
+		out.fault("spoken to by %s: %s", newest, f)
+	}
+	return out
+}
+
+// visitOnce connects a server, looks at all that it offers, tries what the list
+// says, and ends it.
+func visitOnce(ctx context.Context, at place, s *server) *seen {
+	out := &seen{server: s}
+	h, err := newHome(at, s)
+	if err != nil {
+		out.fault("its folder: %v", err)
+		return out
+	}
+	defer h.remove()
+	stop, err := h.beside(ctx)
+	if err == nil {
+		defer stop()
+		err = h.before(ctx)
+	}
+	if err != nil {
+		out.fault("what has to be there before it: %v", err)
+		return out
+	}
+	secrets := mcp.NewSecrets()
+	cfg, err := h.config(ctx, secrets)
+	if err != nil {
+		out.fault("%v", err)
+		return out
+	}
+	state := workspace.NewState()
+	state.SetFolders([]workspace.Folder{{Path: h.work(), Name: "work"}})
+	v := &visitor{
+		Manager: mcp.NewManager(mcp.Options{Name: "agentls", Version: "servers", State: state, Environ: h.environ(), Secrets: secrets}),
+		seen:    out, home: h, news: make(chan struct{}, 1),
+	}
+	var wg sync.WaitGroup
+	wg.Go(v.listen)
+	wg.Go(func() {
+		for r := range v.Requests() { // nobody is there to be asked
+			v.note("asks: %s", r.Kind)
+			r.Reply(mcp.RequestAnswer{})
+		}
+	})
+	v.look(ctx, cfg)
+	v.end(&wg)
+	return out
+}
+
+// listen keeps what is told until the manager is closed.
+func (v *visitor) listen() {
+	for e := range v.Events() {
+		if e.Server != v.server.Name {
+			continue
+		}
+		v.mu.Lock()
+		v.events = append(v.events, e)
+		v.mu.Unlock()
+		select {
+		case v.news <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// await waits until an event came that is right, of those from the n-th on.
+func (v *visitor) await(ctx context.Context, n int, right func(mcp.Event) bool) bool {
+	ctx, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	for {
+		v.mu.Lock()
+		came := slices.ContainsFunc(v.events[n:], right)
+		v.mu.Unlock()
+		if came {
+			return true
+		}
+		select {
+		case <-v.news:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+func (v *visitor) told() (list []mcp.Event) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.events)
+}
+
+func (v *visitor) info() mcp.ServerInfo {
+	list := v.Servers()
+	return list[slices.IndexFunc(list, func(i mcp.ServerInfo) bool { return i.Name == v.server.Name })]
+}
+
+// look starts the server and does all that is to be done with it.
+func (v *visitor) look(ctx context.Context, cfg mcp.ServerConfig) {
+	begun := time.Now()
+	v.Configure([]mcp.ServerConfig{cfg})
+	limit, cancel := context.WithTimeout(ctx, cfg.StartupTimeout+wait)
+	defer cancel()
+	if missing := v.WaitStarted(limit); len(missing) > 0 {
+		v.fault("neither ready nor failed %v after the start", time.Since(begun).Round(time.Second))
+		return
+	}
+	v.started = time.Since(begun)
+	i := v.info()
+	v.status, v.err, v.protocol = i.Status, i.Error, i.Protocol
+	if fails := v.server.Expect.Fails; fails != "" {
+		v.failed(ctx, fails)
+		return
+	}
+	if i.Status != mcp.StatusReady {
+		v.fault("it is %s: %s", i.Status, i.Error)
+		return
+	}
+	v.lists(ctx)
+	v.measure()
+	v.roundTrips(ctx)
+	v.read(ctx)
+	v.complete(ctx)
+	v.prompt(ctx)
+	v.cancel(ctx)
+	v.call(ctx)
+	v.notify(ctx)
+	v.oddities()
+	if i := v.info(); i.Status != mcp.StatusReady {
+		v.fault("in the end it is %s: %s", i.Status, i.Error)
+	}
+}
+
+// failed looks at a server that cannot be used: the error says why, and nothing
+// of it runs on.
+func (v *visitor) failed(ctx context.Context, fails string) {
+	if v.status != mcp.StatusFailed {
+		v.fault("it is %s, and should have failed with %q", v.status, fails)
+		return
+	}
+	if !strings.Contains(v.err, fails) {
+		v.fault("its error does not say %q: %s", fails, v.err)
+	}
+	if !v.await(ctx, 0, func(e mcp.Event) bool { return e.Kind == mcp.EventFailed }) {
+		v.fault("its failure was not told")
+	}
+	if left := marked(v.home.dir, nil); len(left) > 0 {
+		v.fault("it has failed, and runs on: %s", names(left))
+	}
+}
+
+// measure looks at its processes, as they are when all lists are there.
+func (v *visitor) measure() {
+	list := marked(v.home.dir, nil)
+	v.sessions = sessionsOf(list)
+	for _, p := range list {
+		v.rss += p.rss
+	}
+	v.processes = len(list)
+	if traced() && len(list) == 0 {
+		v.fault("none of its processes is seen, so that none could be missed")
+	}
+}
+
+// end closes the manager and looks for what is left of the server.
+func (v *visitor) end(wg *sync.WaitGroup) {
+	begun := time.Now()
+	v.Close()
+	wg.Wait()
+	v.ended = time.Since(begun)
+	if v.ended > 2*time.Second {
+		v.fault("its end took %v", v.ended.Round(time.Millisecond))
+	}
+	left := marked(v.home.dir, v.sessions)
+	for deadline := time.Now().Add(time.Second); len(left) > 0 && time.Now().Before(deadline); left = marked(v.home.dir, v.sessions) {
+		time.Sleep(20 * time.Millisecond) // what was killed may not be gone yet
+	}
+	if len(left) > 0 {
+		v.fault("%d processes are left of it: %s", len(left), names(left))
+	}
+}
+
+// lists fetches what it offers and compares it with what is expected.
+func (v *visitor) lists(ctx context.Context) {
+	name, e := v.server.Name, v.server.Expect
+	resources, err := v.ListResources(ctx, name)
+	if err != nil {
+		v.fault("the list of resources: %v", err)
+	}
+	prompts, err := v.ListPrompts(ctx, name)
+	if err != nil {
+		v.fault("the list of prompts: %v", err)
+	}
+	for _, t := range v.Tools() {
+		if t.Server == name {
+			v.toolList = append(v.toolList, t)
+		}
+	}
+	v.resourceList, v.templateList, v.promptList = resources.Resources, resources.Templates, prompts
+	v.count()
+	v.offers()
+	for _, c := range []struct {
+		what      string
+		got, want int
+	}{
+		{"tools", len(v.toolList), e.Tools},
+		{"resources", len(v.resourceList), e.Resources},
+		{"templates", len(v.templateList), e.Templates},
+		{"prompts", len(v.promptList), e.Prompts},
+	} {
+		if c.got != c.want && (c.what != "tools" || !e.More || c.got < c.want) {
+			v.fault("it has %d %s, %d are expected", c.got, c.what, c.want)
+		}
+	}
+	if v.protocol != e.Protocol {
+		v.fault("it speaks %q, expected is %q", v.protocol, e.Protocol)
+	}
+}
+
+// offers tells what it has, for whoever adds it to the list.
+func (v *visitor) offers() {
+	for _, t := range v.toolList {
+		v.detail("tool %s: %s", t.Name, clip(string(t.Schema), 300))
+	}
+	for _, r := range v.resourceList[:min(len(v.resourceList), 20)] {
+		v.detail("resource %s: %s", r.URI, r.Name)
+	}
+	for _, t := range v.templateList {
+		v.detail("template %s: %s", t.URITemplate, t.Name)
+	}
+	for _, p := range v.promptList {
+		v.detail("prompt %s: %+v", p.Name, p.Arguments)
+	}
+}
+
+// read reads what the list says.
+func (v *visitor) read(ctx context.Context) {
+	for _, r := range v.server.Do.Read {
+		listed := slices.ContainsFunc(v.resourceList, func(x mcp.Resource) bool { return x.URI == v.expand(r.URI) })
+		if listed == r.Unlisted {
+			v.fault("%s: listed is %v", r.URI, listed)
+		}
+		contents, err := v.Read(ctx, v.server.Name, v.expand(r.URI))
+		var text strings.Builder
+		blob, typed := false, len(contents) > 0
+		for _, c := range contents {
+			text.WriteString(c.Text)
+			blob = blob || c.Blob != ""
+			typed = typed && c.MIMEType != ""
+		}
+		switch {
+		case r.Fails != "" && (err == nil || !strings.Contains(err.Error(), r.Fails)):
+			v.fault("reading %s does not fail with %q: %v", r.URI, r.Fails, err)
+		case r.Fails != "":
+			v.did(&v.reads, r.URI+" (refused)")
+			continue
+		case err != nil:
+			v.fault("reading %s: %v", r.URI, err)
+		case !strings.Contains(text.String(), r.Contains) || text.Len() < r.AtLeast || blob != r.Blob:
+			v.fault("%s has %d characters, bytes %v, and not %q: %s", r.URI, text.Len(), blob, r.Contains, clip(text.String(), 400))
+		case typed == r.NoType:
+			v.fault("%s: a MIME type is given %v", r.URI, typed)
+		}
+		v.did(&v.reads, r.URI)
+	}
+}
+
+// complete asks for values of arguments: for those of the list, which are known,
+// and for those of whatever is there, which only must not go wrong.
+func (v *visitor) complete(ctx context.Context) {
+	for _, t := range v.templateList {
+		if _, rest, ok := strings.Cut(t.URITemplate, "{"); ok {
+			variable, _, _ := strings.Cut(strings.TrimLeft(rest, "+#./;?&"), "}")
+			v.ask(ctx, mcp.CompletionRef{Template: t.URITemplate}, variable)
+		}
+	}
+	for _, p := range v.promptList {
+		if len(p.Arguments) > 0 {
+			v.ask(ctx, mcp.CompletionRef{Prompt: p.Name}, p.Arguments[0].Name)
+		}
+	}
+	for _, c := range v.server.Do.Complete {
+		got, _, err := v.CompleteArgument(ctx, v.server.Name, mcp.CompletionRef{Prompt: c.Prompt, Template: c.Template}, c.Argument, c.Value, c.Others)
+		switch {
+		case err != nil:
+			v.fault("the values of %s: %v", c.Argument, err)
+		case !slices.Contains(got, c.Gives):
+			v.fault("the values of %s do not have %q: %q", c.Argument, c.Gives, got)
+		}
+		v.completes++
+	}
+}
+
+func (v *visitor) ask(ctx context.Context, of mcp.CompletionRef, argument string) {
+	got, _, err := v.CompleteArgument(ctx, v.server.Name, of, argument, "", nil)
+	if err != nil {
+		v.fault("the values of %s, of %s%s: %v", argument, of.Prompt, of.Template, err)
+	}
+	v.detail("values of %s, of %s%s: %q", argument, of.Prompt, of.Template, got)
+}
+
+// prompt gets a prompt.
+func (v *visitor) prompt(ctx context.Context) {
+	p := v.server.Do.Prompt
+	if p == nil {
+		return
+	}
+	got, err := v.GetPrompt(ctx, v.server.Name, p.Name, p.Arguments)
+	if err != nil {
+		v.fault("the prompt %s: %v", p.Name, err)
+		return
+	}
+	raw, _ := json.Marshal(got.Messages)
+	if !strings.Contains(string(raw), p.Contains) {
+		v.fault("the prompt %s does not say %q: %s", p.Name, p.Contains, clip(string(raw), 400))
+	}
+}
+
+// call calls a tool.
+func (v *visitor) call(ctx context.Context) {
+	if c := v.server.Do.Call; c != nil {
+		v.try(ctx, *c)
+		v.did(&v.calls, c.Tool)
+	}
+}
+
+func (v *visitor) try(ctx context.Context, c call) {
+	wrong := ""
+	for deadline := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
+		if wrong = v.tried(ctx, c); wrong == "" || !c.Until || time.Now().After(deadline) {
+			break
+		}
+	}
+	if wrong != "" {
+		v.fault("calling %s: %s", c.Tool, wrong)
+	}
+}
+
+// tried calls a tool and says what is wrong with the answer.
+func (v *visitor) tried(ctx context.Context, c call) (wrong string) {
+	r, err := v.CallTool(ctx, v.server.Name, c.Tool, v.arguments(c), nil)
+	switch {
+	case err != nil && c.Fails != "" && strings.Contains(err.Error(), c.Fails):
+		return ""
+	case err != nil:
+		return err.Error()
+	case c.Fails != "":
+		return fmt.Sprintf("it does not fail with %q", c.Fails)
+	}
+	var text strings.Builder
+	for _, part := range r.Content {
+		text.WriteString(part.Text)
+	}
+	if r.IsError == c.IsError && strings.Contains(text.String(), v.expand(c.Contains)) {
+		return ""
+	}
+	raw, _ := json.Marshal(r)
+	return fmt.Sprintf("it gives (error: %v) no %q: %s", r.IsError, v.expand(c.Contains), clip(string(raw), 600))
+}
+
+// cancel cancels a call that is under way. It returns at once, and the server
+// is as ready as before.
+func (v *visitor) cancel(ctx context.Context) {
+	c := v.server.Do.Cancel
+	if c == nil {
+		return
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	why := errors.New("nobody wants it any more")
+	var at time.Time
+	timer := time.AfterFunc(time.Second, func() {
+		at = time.Now()
+		cancel(why)
+	})
+	_, err := v.CallTool(ctx, v.server.Name, c.Tool, v.arguments(*c), nil)
+	if timer.Stop() {
+		v.fault("%s was over before it was cancelled: %v", c.Tool, err)
+		return
+	}
+	<-ctx.Done()
+	if took := time.Since(at); !errors.Is(err, why) || took > abandon {
+		v.fault("the cancelled %s returned after %v: %v", c.Tool, took, err)
+	}
+	v.cancelled = true
+}
+
+// notify makes the server tell of changes.
+func (v *visitor) notify(ctx context.Context) {
+	for _, n := range v.server.Do.Notify {
+		if n.Read != "" {
+			if _, err := v.Read(ctx, v.server.Name, v.expand(n.Read)); err != nil {
+				v.fault("reading %s: %v", n.Read, err)
+			}
+		}
+		before := len(v.told())
+		v.try(ctx, n.Call)
+		if !v.await(ctx, before, func(e mcp.Event) bool {
+			return string(e.Kind) == n.Event && (n.Read == "" || e.URI == v.expand(n.Read))
+		}) {
+			v.fault("after %s nothing of kind %q was told", n.Call.Tool, n.Event)
+		}
+		v.did(&v.notified, n.Event)
+	}
+}
+
+// oddities compares what was told as odd with what is expected.
+func (v *visitor) oddities() {
+	e := v.server.Expect
+	logs := 0
+	met := make([]bool, len(e.Problems))
+	for _, event := range v.told() {
+		switch event.Kind {
+		case mcp.EventLog:
+			logs += 1 + event.Merged
+			v.detail("log %s: %s", event.LogLevel, clip(event.Text, 200))
+		case mcp.EventLost, mcp.EventFailed:
+			v.fault("told %s: %s", event.Kind, event.Err)
+		case mcp.EventProblem:
+			known := false
+			for i, p := range e.Problems {
+				if strings.Contains(event.Text, p) {
+					met[i], known = true, true
+				}
+			}
+			if !known {
+				v.fault("told as odd: %s", event.Text)
+			}
+		default:
+			v.detail("told %s %s", event.Kind, event.URI)
+		}
+	}
+	for i, p := range e.Problems {
+		if !met[i] {
+			v.fault("%q was not told as odd", p)
+		}
+	}
+	if (logs > 0) != e.Logs {
+		v.fault("it sent %d log messages", logs)
+	}
+	v.logs = logs > 0
+}
+
+func (v *visitor) arguments(c call) json.RawMessage {
+	return json.RawMessage(v.expand(string(c.Arguments)))
+}
+
+// expand fills in ${WORK} and ${PORT}: the server's folder, and the port of what
+// stands beside it.
+func (v *visitor) expand(text string) string {
+	return strings.NewReplacer("${WORK}", v.home.work(), "${PORT}", v.home.port).Replace(text)
+}
+
+func clip(s string, n int) string {
+	if len(s) > n {
+		return fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(s[:n], ""), len(s))
+	}
+	return s
+}
