@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"text/template"
 	"time"
 
@@ -83,6 +84,7 @@ type manager interface {
 type Agent struct {
 	manager  manager
 	shaped   shapedTools
+	leftTold atomic.Pointer[string]           // what was told last of tools that find no room
 	ignored  func(path string, dir bool) bool // whether ignore rules cover an absolute path
 	audit    *Audit
 	secrets  *mcp.Secrets

@@ -55,6 +55,9 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	}()
 	if p.tool = set.byName[c.Name]; p.tool != nil {
 		p.name = p.tool.name
+		if p.tool.definition != "" {
+			r.s.offering.ask(p.tool.key())
+		}
 	}
 	var err error
 	if p.args, err = p.tool.arguments(c.Arguments); err != nil {
@@ -135,6 +138,7 @@ func (r *run) env() env {
 	return env{
 		folders: r.folders(), host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
 		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
+		find:    r.find,
 		changed: func(c Change) { r.emit(Event{Kind: EventChange, Change: &c}) },
 	}
 }
@@ -208,7 +212,7 @@ func (a *Agent) unknownTool(name string, set toolset) string {
 			fmt.Fprintf(&text, " The MCP server %q is not ready: it is %s.", oneLine(s.Name, 100), s.Status)
 		}
 	}
-	if names := set.names(); len(names) > 0 {
+	if names := set.known(); len(names) > 0 {
 		text.WriteString(" Near names: " + strings.Join(nearNames(name, names, 5), ", ") + ".")
 	} else {
 		text.WriteString(" No tools are offered.")

@@ -34,10 +34,11 @@ var callKinds = []callKind{
 	{"run_command", `{"command":"make test"}`},
 	{"web_fetch", `{"url":"https://example.com/"}`},
 	{"read_result", `{"id":"abcdefghijkl"}`},
+	{"find_tools", `{"query":"x"}`},
 }
 
 // asksAboutAll are rules that make a question of every call.
-var asksAboutAll = []string{"fake/*", "read_file", "list_dir", "search_code", "write_file", "edit_file", "run_command", "web_fetch", "read_result"}
+var asksAboutAll = []string{"fake/*", "read_file", "list_dir", "search_code", "write_file", "edit_file", "run_command", "web_fetch", "read_result", "find_tools"}
 
 // act is what every tool does in a cell of the matrix.
 type act func(ctx context.Context) error

@@ -225,40 +225,6 @@ func TestPromptThatDoesNotFit(t *testing.T) {
 	})
 }
 
-// Tools cost as well: they get a third of a window at most, each server its
-// share, and the model is told which are missing.
-func TestToolsHaveTheirShare(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		schema := json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","description":"` + strings.Repeat("words ", 200) + `"}}}`)
-		for i := range 300 {
-			w.servers.tools = append(w.servers.tools, mcp.Tool{Server: "fake", Name: fmt.Sprintf("big%d", i), Description: "big", Schema: schema})
-		}
-		llm := agenttest.NewLLM(t)
-		llm.Of.ContextWindow = 32000
-		task := w.task
-		task.Prompt, task.LLM = "go", llm
-		if _, err := w.work(t.Context(), task); err != nil {
-			t.Fatal(err)
-		}
-		req := llm.Last()
-		n := 0
-		for _, tool := range req.Tools {
-			n += len(tool.Name) + len(tool.Description) + len(tool.Schema)
-		}
-		if n/3 > 24576/3 || len(req.Tools) < 15 {
-			t.Errorf("%d tools with %d bytes", len(req.Tools), n)
-		}
-		served := 0
-		for _, tool := range req.Tools {
-			if strings.HasPrefix(tool.Name, "mcp__fake__") && !strings.HasSuffix(tool.Name, "_resource") && !strings.HasSuffix(tool.Name, "_resources") {
-				served++
-			}
-		}
-		contains(t, req.Messages[0].Text, fmt.Sprintf("%d tools were left out, of fake.", 300+7-served))
-	})
-}
-
 // CASES #36: 50 MB of text from a server stay out of the request and are held
 // once.
 func TestHugeResultIsHeldOnce(t *testing.T) {

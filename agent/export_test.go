@@ -36,11 +36,19 @@ func (a *Agent) History(folder, session string) []Message {
 	return s.messages()
 }
 
-// Offered returns the names of the tools that a request would offer.
-func (a *Agent) Offered() []string { return a.toolset(true, DefaultWindow).names() }
+// Offered returns the names of the tools that a request would offer, sorted.
+func (a *Agent) Offered() (names []string) {
+	for _, spec := range a.Specs() {
+		names = append(names, spec.Name)
+	}
+	slices.Sort(names)
+	return names
+}
 
 // Specs returns what a request would offer.
-func (a *Agent) Specs() []ToolSpec { return a.toolset(true, DefaultWindow).specs }
+func (a *Agent) Specs() []ToolSpec {
+	return a.toolset(true, wish{room: DefaultWindow, of: &offering{}}).specs
+}
 
 // FetchFromLoopback lets web_fetch reach a test's servers.
 func (a *Agent) FetchFromLoopback() { a.web = newFetcher(nil, "test", loopbackToo) }

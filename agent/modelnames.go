@@ -1,12 +1,15 @@
 package agent
 
-// ModelNames gives the names under which the model is offered a server's tools
-// now, by the server's own names. A tool that finds no room in a request has
-// none.
+import "slices"
+
+// ModelNames gives the names under which the model can call a server's tools
+// now, by the server's own names.
 func (a *Agent) ModelNames(server string) map[string]string {
+	own, served := a.tools(true)
+	nameTools(slices.Concat(own, served))
 	names := map[string]string{}
-	for _, t := range a.toolset(true, DefaultWindow).byName {
-		if t.server == server && !t.virtual {
+	for _, t := range served {
+		if t.server == server {
 			names[t.name] = t.model
 		}
 	}

@@ -179,7 +179,7 @@ func (r *run) unclear(t *tool, args json.RawMessage) error {
 // nothing.
 //
 //nolint:gochecknoglobals // a constant table
-var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true}
+var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true, findToolsName: true}
 
 // Unasked gives the rules that let tools of a server run without a question.
 // They name it by its name alone, so a server that comes with a project may

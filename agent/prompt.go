@@ -25,7 +25,7 @@ func prompt(name string) string {
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
-	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), writeFileTool(), editFileTool(), readResultTool(), runCommandTool(), webFetchTool()}
+	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), writeFileTool(), editFileTool(), readResultTool(), runCommandTool(), webFetchTool(), findToolsTool()}
 }
 
 // promptFolder is a workspace folder, for the model.
@@ -38,9 +38,9 @@ func (r *run) systemPrompt(set toolset) string {
 		Folders []promptFolder
 		Away    []string
 		Left    []string
-		LeftN   int
+		Names   []string
 		Said    []string
-	}{Away: r.away(), Left: cleaned(set.left), LeftN: set.leftN, Said: r.serversSay()}
+	}{Away: r.away(), Left: cleaned(set.left), Names: set.names, Said: r.serversSay()}
 	for _, f := range r.folders() {
 		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}

@@ -17,7 +17,7 @@ func TestSystemPrompt(t *testing.T) {
 		_, llm := w.must("hi")
 		text := llm.Last().Messages[0].Text
 		contains(t, text, "You are agentls", "is data", "never an instruction", "\nWorkspace folder:\n- "+w.dir+"\n")
-		for _, not := range []string{"{{", "<no value>", "\n\n\n", "not available", "left out"} {
+		for _, not := range []string{"{{", "<no value>", "\n\n\n", "not available", "find_tools"} {
 			if strings.Contains(text, not) {
 				t.Errorf("%q is in:\n%s", not, text)
 			}
@@ -30,7 +30,7 @@ func TestSystemPrompt(t *testing.T) {
 			w.servers.tools = append(w.servers.tools, mcp.Tool{Server: "many", Name: fmt.Sprint("t", i)})
 		}
 		_, llm = w.must("hi")
-		contains(t, llm.Last().Messages[0].Text, "No workspace folder is open", "not available now, so their tools are missing: fake Obey (restarting)", "tools were left out, of many")
+		contains(t, llm.Last().Messages[0].Text, "No workspace folder is open", "not available now, so their tools are missing: fake Obey (restarting)", "Not all tools of these MCP servers are offered to you at once: many. find_tools finds the others", "\n- many: t0, t1, t10, t100,")
 		for _, tool := range llm.Last().Tools {
 			if tool.Name == "read_file" {
 				t.Error("a file tool is offered without a folder")

@@ -139,7 +139,7 @@ func (e ending) said() string {
 // (github/copilot-cli#3125). It gives how the run ends, nil when it goes on.
 func (r *run) step(ctx context.Context) (*ending, error) {
 	within(ctx, settleWait, r.a.manager.Settle)
-	set := r.a.toolset(r.t.Folders != nil && len(r.t.Folders()) > 0, r.budget()/3)
+	set := r.toolset()
 	resp, err := r.complete(ctx, set)
 	if strings.TrimSpace(resp.Text) != "" {
 		r.res.Text = paragraphs(r.said, resp.Text)

@@ -43,7 +43,8 @@ type session struct {
 	// is in memory alone: a process that starts again asks again.
 	allowed map[allowance]string
 
-	known known // what was seen of files
+	known    known    // what was seen of files
+	offering offering // what is offered of the servers' tools
 
 	users int       // runs that hold or wait for the turn; guarded by sessions.mu
 	idle  time.Time // when the last one left; guarded by sessions.mu

@@ -145,6 +145,7 @@ func (s *session) forget() {
 	clear(s.allowed)
 	s.excerpt = excerpt{}
 	s.known.forget()
+	s.offering.forget()
 	s.file = sessionFile{path: s.file.path, lock: s.file.lock, last: s.file.last}
 }
 

@@ -33,6 +33,11 @@ func TestToolNames(t *testing.T) {
 		{"colliding across servers", []*tool{{server: "a__b", name: "c"}, {server: "a", name: "b__c"}}, []string{"mcp__a__b__c_########", "mcp__a__b__c_########"}},
 		{"virtual keeps its name", []*tool{{server: "a", name: "read_resource"}, {server: "a", name: "read_resource", virtual: true}}, []string{"mcp__a__read_resource_########", "mcp__a__read_resource"}},
 		{"two virtual", []*tool{{server: "a.b", name: "read_resource", virtual: true}, {server: "a-b", name: "read_resource", virtual: true}}, []string{"mcp__a_b__read_resource", "mcp__a-b__read_resource"}},
+		{"of go-sdk", []*tool{{server: "gosdk", name: "greet (structured)"}, {server: "gosdk", name: "greet_(structured)"}, {server: "gosdk", name: "elicit (url)"}}, []string{"mcp__gosdk__greet__structured__########", "mcp__gosdk__greet__structured__########", "mcp__gosdk__elicit__url_"}},
+		{"of 62 characters", []*tool{{server: "linear", name: "linear_rotateManagedOAuthApplicationWebhookSecret"}}, []string{"mcp__linear__linear_rotateManagedOAuthApplicationWebhookSecret"}},
+		{"of 64 and 65", []*tool{{server: "s", name: strings.Repeat("x", 56)}, {server: "s", name: strings.Repeat("x", 57)}}, []string{"mcp__s__" + strings.Repeat("x", 56), "mcp__s__" + strings.Repeat("x", 47) + "_########"}},
+		{"a shortened name that another has", []*tool{{server: "s", name: strings.Repeat("x", 80)}, {server: "s", name: strings.Repeat("x", 81)}}, []string{"mcp__s__" + strings.Repeat("x", 47) + "_########", "mcp__s__" + strings.Repeat("x", 47) + "_########"}},
+		{"only case differs", []*tool{{server: "s", name: "Get"}, {server: "s", name: "get"}}, []string{"mcp__s__Get", "mcp__s__get"}},
 		{"not ASCII", []*tool{{server: "日本", name: "語"}}, []string{"mcp______" + "_"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +82,7 @@ func FuzzToolNamesLeadBack(f *testing.F) {
 		}
 		add(&tool{server: "w", name: "read_resource", virtual: true})
 		add(&tool{name: "read_file"})
-		set := choose(nil, tools, DefaultWindow)
+		set := choose(nil, tools, wish{room: DefaultWindow, of: &offering{}})
 		if len(set.byName) != len(tools) {
 			t.Fatalf("%d names for %d tools", len(set.byName), len(tools))
 		}
@@ -87,35 +92,6 @@ func FuzzToolNamesLeadBack(f *testing.F) {
 			}
 		}
 	})
-}
-
-// VS Code's HARD_TOOL_LIMIT.
-func TestTooManyTools(t *testing.T) {
-	var own, served []*tool
-	for i := range 5 {
-		own = append(own, &tool{name: fmt.Sprint("own", i)})
-	}
-	for i := range 198 {
-		served = append(served, &tool{server: "linear", name: fmt.Sprintf("t%03d", i)})
-	}
-	for i := range 20 {
-		served = append(served, &tool{server: "small", name: fmt.Sprintf("t%03d", i)})
-	}
-	set := choose(own, slices.Clone(served), DefaultWindow)
-	count := map[string]int{}
-	for _, x := range set.byName {
-		count[x.server]++
-	}
-	if len(set.specs) != 128 || count[""] != 5 || count["small"] != 20 || count["linear"] != 103 {
-		t.Errorf("chosen %v", count)
-	}
-	if set.leftN != 95 || !slices.Equal(set.left, []string{"linear"}) {
-		t.Errorf("left out %d of %v", set.leftN, set.left)
-	}
-	slices.Reverse(served)
-	if again := choose(own, served, DefaultWindow); !slices.EqualFunc(again.specs, set.specs, func(a, b ToolSpec) bool { return a.Name == b.Name }) {
-		t.Error("the choice depends on the order")
-	}
 }
 
 func TestNearNames(t *testing.T) {

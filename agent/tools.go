@@ -14,9 +14,6 @@ import (
 	"agentls/mcp"
 )
 
-// maxTools is how many tools a request may offer: providers refuse more.
-const maxTools = 128
-
 // maxDescription is the longest description that providers take, in characters.
 const maxDescription = 1024
 
@@ -30,6 +27,7 @@ type tool struct {
 	model       string // the name for the model, see nameTools
 	virtual     bool   // list_resources and read_resource, made for a server's resources
 	anywhere    bool   // a built-in tool that needs no folder
+	scarce      bool   // a built-in tool that is offered where others are not, for want of room
 	untracked   bool   // a built-in tool that may change what undo knows nothing of
 	title       string // for a person
 	description string
@@ -40,6 +38,7 @@ type tool struct {
 	// readOnly: the server says so, and the user trusts it to. destructive is
 	// what the server says, trusted or not.
 	readOnly, destructive bool
+	words                 func() toolWords // what it is found by; nil for the tools that are made here
 	// check finds arguments that do not fit; nil: the tool does.
 	check func(args json.RawMessage) error
 	run   func(ctx context.Context, e env, args json.RawMessage) (output, error)
@@ -53,15 +52,16 @@ type env struct {
 	real     string // the file that the gate decided about, with links resolved; empty: none
 	host     Host
 	ignored  func(path string, dir bool) bool
-	limit    int                // bytes of a result
-	shelf    shelf              // where longer ones are kept
-	children children           // what programs that are started are given
-	web      *fetcher           // never nil
-	unsaved  func() []string    // files that the run changed and that are not on disk yet; may be nil
-	changes  *changes           // what the run changes of files; never nil
-	asked    bool               // a person has approved just this call
-	changed  func(Change)       // hears of what was changed without asking; may be nil
-	progress func(mcp.Progress) // never nil
+	limit    int                       // bytes of a result
+	shelf    shelf                     // where longer ones are kept
+	children children                  // what programs that are started are given
+	web      *fetcher                  // never nil
+	unsaved  func() []string           // files that the run changed and that are not on disk yet; may be nil
+	changes  *changes                  // what the run changes of files; never nil
+	asked    bool                      // a person has approved just this call
+	changed  func(Change)              // hears of what was changed without asking; may be nil
+	progress func(mcp.Progress)        // never nil
+	find     func(query string) string // searches the servers' tools
 }
 
 // room is how much text fits into a result beside the notes about it.
@@ -92,15 +92,15 @@ type output struct {
 // toolset is what one request offers.
 type toolset struct {
 	specs  []ToolSpec
-	byName map[string]*tool // leads a name of the model back to its tool
+	byName map[string]*tool // leads a name of the model back to its tool, offered or not
 	left   []string         // servers with tools that found no room, sorted
 	leftN  int
+	served int      // how many tools the servers have
+	names  []string // all tools of the servers in left, a line each; nil: too many to list
 }
 
-// toolset takes what can be called now, and leaves out what servers offer over
-// room tokens.
-func (a *Agent) toolset(files bool, room int) toolset {
-	var own []*tool
+// tools returns what can be called now: our own, then the servers'.
+func (a *Agent) tools(files bool) (own, served []*tool) {
 	for _, t := range a.builtins {
 		if files || t.anywhere {
 			c := *t // its name is set per request
@@ -112,7 +112,6 @@ func (a *Agent) toolset(files bool, room int) toolset {
 			own = append(own, a.resourceTools(s.Name)...)
 		}
 	}
-	var served []*tool
 	seen := map[[2]string]bool{}
 	for _, t := range a.manager.Tools() {
 		if key := [2]string{t.Server, t.Name}; !seen[key] {
@@ -121,44 +120,13 @@ func (a *Agent) toolset(files bool, room int) toolset {
 		}
 	}
 	a.shaped.keep(seen)
-	return choose(own, served, room)
+	return own, served
 }
 
-// choose names the tools and takes as many as a request may offer and as find
-// room, in tokens: our own first, whatever they need, then one of each server
-// in turn, so that no server crowds out another.
-func choose(own, served []*tool, room int) toolset {
-	nameTools(slices.Concat(own, served))
-	slices.SortFunc(served, byServer)
-	turn := make(map[*tool]int, len(served))
-	count := map[string]int{}
-	for _, t := range served {
-		turn[t] = count[t.server]
-		count[t.server]++
-	}
-	slices.SortStableFunc(served, func(a, b *tool) int { return cmp.Compare(turn[a], turn[b]) })
-	set := toolset{byName: make(map[string]*tool, min(len(own)+len(served), maxTools))}
-	for i, t := range slices.Concat(own, served) {
-		spec := t.spec()
-		room -= spec.tokens()
-		if i >= maxTools || i >= len(own) && room < 0 {
-			room += spec.tokens() // a smaller one may find it
-			set.left = append(set.left, t.server)
-			continue
-		}
-		set.byName[t.model] = t
-	}
-	set.leftN = len(set.left)
-	slices.Sort(set.left)
-	set.left = slices.Compact(set.left)
-	// The same order whatever was left out: providers cache by prefix.
-	slices.SortFunc(served, byServer)
-	for _, t := range slices.Concat(own, served) {
-		if set.byName[t.model] == t {
-			set.specs = append(set.specs, t.spec())
-		}
-	}
-	return set
+// toolset takes what can be called now, and offers what a request needs of it.
+func (a *Agent) toolset(files bool, w wish) toolset {
+	own, served := a.tools(files)
+	return choose(own, served, w)
 }
 
 func (t *tool) spec() ToolSpec {
@@ -169,15 +137,8 @@ func byServer(a, b *tool) int {
 	return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name))
 }
 
-// names returns the offered names, sorted.
-func (s toolset) names() []string {
-	out := make([]string, 0, len(s.specs))
-	for _, spec := range s.specs {
-		out = append(out, spec.Name)
-	}
-	slices.Sort(out)
-	return out
-}
+// known returns the names of all tools, sorted.
+func (s toolset) known() []string { return slices.Sorted(maps.Keys(s.byName)) }
 
 // shapedTools keeps what was made of the servers' tools, so that each definition
 // is looked at once. Its zero value has nothing yet. Safe for concurrent use.
@@ -221,7 +182,7 @@ func (a *Agent) serverTool(t mcp.Tool) *tool { return a.shaped.get(t, a.shape) }
 
 func (a *Agent) shape(t mcp.Tool) *tool {
 	schema, rule := fitSchema(t.Schema)
-	return &tool{
+	made := &tool{
 		server: t.Server, name: t.Name, title: t.Title, definition: t.Definition(),
 		readOnly: t.Trusted && t.ReadOnly, destructive: t.Destructive,
 		description: describe(t, rule), schema: schema,
@@ -234,6 +195,8 @@ func (a *Agent) shape(t mcp.Tool) *tool {
 			return toolOutput(res, e, a.readerOf(t.Server)), nil
 		},
 	}
+	made.words = sync.OnceValue(func() toolWords { return wordsOfTool(made) })
+	return made
 }
 
 // readerOf is the model's name of the tool that reads a server's resources,

@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+const findToolsName = "find_tools"
+
+const findToolsSchema = `{"properties":{"query":{"description":"Words of what is to be done, in English as the tools' descriptions mostly are, or names of tools.","type":"string"}},"required":["query"],"type":"object"}`
+
+// mostFound is how many tools one search offers.
+const mostFound = 8
+
+// findToolsTool finds what is not offered for want of room. It is offered only
+// then.
+func findToolsTool() *tool {
+	return &tool{
+		name: findToolsName, anywhere: true, scarce: true, description: prompt("find_tools.md"), schema: json.RawMessage(findToolsSchema),
+		run: func(_ context.Context, e env, args json.RawMessage) (output, error) {
+			var in struct {
+				Query string `json:"query"`
+			}
+			if err := into(args, &in); err != nil {
+				return output{}, err
+			}
+			if strings.TrimSpace(in.Query) == "" {
+				return output{}, errors.New("the argument query is missing")
+			}
+			return output{text: e.find(in.Query)}, nil
+		},
+	}
+}
+
+// find searches the servers' tools, and has what it finds offered from the next
+// request on.
+func (r *run) find(query string) string {
+	own, served := r.a.tools(true)
+	nameTools(slices.Concat(own, served))
+	query, _ = clip(query, 2000)
+	named := namedIn(served, query)
+	found := slices.SortedFunc(maps.Keys(named), byServer)
+	for _, t := range searchTools(served, query) {
+		if !named[t.tool] {
+			found = append(found, t.tool)
+		}
+	}
+	if len(found) == 0 {
+		return fmt.Sprintf("None of the %d tools of the MCP servers has these words. Try others, of what the tool does.", len(served))
+	}
+	var b strings.Builder
+	more := len(found) - min(len(found), mostFound)
+	room := r.toolRoom() / 2 // of what was found before something should stay
+	var keys []toolKey
+	for _, t := range found[:min(len(found), mostFound)] {
+		if room -= t.spec().tokens(); room < 0 && len(keys) > 0 {
+			more++
+			continue
+		}
+		keys = append(keys, t.key())
+		fmt.Fprintf(&b, "- %s: %s\n", t.model, oneLine(t.description, 300))
+	}
+	slices.Reverse(keys) // the best is the newest
+	r.s.offering.ask(keys...)
+	b.WriteString("They can be called from your next turn on.")
+	if more > 0 {
+		fmt.Fprintf(&b, " %d more have some of the words: ask more exactly if none of these fits.", more)
+	}
+	return b.String()
+}
+
+// toolset is what the next request offers.
+func (r *run) toolset() toolset {
+	r.s.offering.begin(r)
+	set := r.a.toolset(r.t.Folders != nil && len(r.t.Folders()) > 0, wish{room: r.toolRoom(), prompt: searchText(r.t.Prompt), of: &r.s.offering})
+	r.tellLeft(set)
+	return set
+}
+
+// searchText is what of a prompt decides which tools it needs.
+func searchText(prompt string) string {
+	const most = 4000
+	if len(prompt) <= 2*most {
+		return prompt
+	}
+	return prompt[:most] + " " + prompt[len(prompt)-most:]
+}
+
+// begin takes what the session's history calls: it was loaded, maybe.
+func (o *offering) begin(r *run) {
+	o.mu.Lock()
+	begun := o.begun
+	o.begun = true
+	o.mu.Unlock()
+	if begun {
+		return
+	}
+	called := map[string]bool{}
+	for _, m := range r.s.messages() {
+		for _, c := range m.ToolCalls {
+			called[c.Name] = true
+		}
+	}
+	if len(called) == 0 {
+		return
+	}
+	own, served := r.a.tools(true)
+	nameTools(slices.Concat(own, served))
+	slices.SortFunc(served, byServer)
+	for _, t := range served {
+		if called[t.model] {
+			o.ask(t.key())
+		}
+	}
+}
+
+// tellLeft tells a person that not all tools are offered, and what to do: once
+// in a run, and once for the tools that there are.
+func (r *run) tellLeft(set toolset) {
+	if set.leftN == 0 || r.leftTold {
+		return
+	}
+	r.leftTold = true
+	var servers []string
+	for _, s := range set.left[:min(len(set.left), 4)] {
+		servers = append(servers, r.a.tellable(s, 60))
+	}
+	text := fmt.Sprintf("The %d tools of the MCP servers do not all find room in a request: those of %s are offered by need, and found by the model. enabledTools in a server's configuration chooses them for good.", set.served, strings.Join(servers, ", "))
+	if old := r.a.leftTold.Swap(&text); old == nil || *old != text {
+		r.emit(Event{Kind: EventNotice, Delta: text})
+	}
+}
