@@ -182,3 +182,56 @@ func TestResultsOfUnknownTypes(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// JSON-RPC as MCP has it: a request's id is never null and used once in a
+// conversation, whatever is asked, asked again or listened to anew.
+func TestRequestIDsAreUsedOnce(t *testing.T) {
+	t.Parallel()
+	for _, modern := range []bool{false, true} {
+		log := mcptest.NewLog(t)
+		h := open(t, map[string]mcptest.Options{"fake": {Modern: modern, Log: string(log), Page: 1}})
+		eventually(t, "the first lists", func() bool { return h.status("fake").Prompts != nil })
+		for n := range 20 {
+			h.mustCall("fake", "echo", args{"text": fmt.Sprint(n)})
+			_, _ = h.Read(t.Context(), "fake", fmt.Sprintf("file://doc%d.md", n))
+		}
+		h.mustCall("fake", "add_tool", nil)
+		h.await("fake", EventTools)
+		h.Close()
+		seen := map[string]bool{}
+		for _, e := range log.Entries(t) {
+			if e.Method == "" || strings.HasPrefix(e.Method, "notifications/") {
+				continue
+			}
+			id := fmt.Sprintf("%d %s", e.PID, e.ID) // each process is a conversation
+			if len(e.ID) == 0 || string(e.ID) == "null" || seen[id] {
+				t.Errorf("modern %v: %s with the id %q", modern, e.Method, e.ID)
+			}
+			seen[id] = true
+		}
+		if len(seen) < 40 {
+			t.Errorf("only %d requests", len(seen))
+		}
+	}
+}
+
+// 2026-07-28, "serverInfo": what a server calls itself decides nothing. Two may
+// say the same, or the name of the embedded one, or nothing.
+func TestWhatAServerCallsItselfDecidesNothing(t *testing.T) {
+	t.Parallel()
+	servers := map[string]mcptest.Options{}
+	for name, info := range map[string]string{"a": `{"name":"workspace","version":"1"}`, "b": `{"name":"workspace","version":"1"}`, "c": `["odd"]`, "d": `null`} {
+		servers[name] = mcptest.Options{Answers: map[string]json.RawMessage{
+			"initialize": json.RawMessage(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":` + info + `}`),
+		}}
+	}
+	h := open(t, servers)
+	for name := range servers {
+		if i := h.status(name); i.Status != StatusReady || i.Mention != name {
+			t.Errorf("%+v", i)
+		}
+		if got := h.mustCall(name, "echo", args{"text": name}); got != name {
+			t.Errorf("%q", got)
+		}
+	}
+}
