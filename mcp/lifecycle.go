@@ -22,12 +22,13 @@ func (s *session) run(ctx context.Context) {
 			if time.Since(since) >= s.timing.stable {
 				tries = 0
 			}
-			if why := c.lossError(); !asked && wantsLogin(why) {
-				if tries == 0 { // it may mean this session alone
-					tries = 1
-					delay.Reset()
-					continue
-				}
+			switch why := c.lossError(); {
+			case asked:
+			case tries == 0 && (wantsLogin(why) || forgot(why)): // it may mean this session alone
+				tries = 1
+				delay.Reset()
+				continue
+			case wantsLogin(why):
 				err = why
 			}
 		}

@@ -138,9 +138,21 @@ func (t *streamable) forgotten(status int, req *transport.JSONRPCRequest) error 
 	if req != nil {
 		t.unserved(req.ID)
 	}
-	err := fmt.Errorf("the server does not know the session any more (HTTP %d)", status)
+	err := &forgottenError{status}
 	t.lose(err)
 	return err
+}
+
+// forgottenError says that the server is there, and the session is not.
+type forgottenError struct{ status int }
+
+func (e *forgottenError) Error() string {
+	return fmt.Sprintf("the server does not know the session any more (HTTP %d)", e.status)
+}
+
+func forgot(err error) bool {
+	_, ok := errors.AsType[*forgottenError](err)
+	return ok
 }
 
 // jsonError returns the error of a JSON-RPC response; nil: it is none.

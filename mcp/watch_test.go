@@ -97,6 +97,31 @@ func TestCallThatIsRefusedForWantOfASessionIsMadeAgain(t *testing.T) {
 	}
 }
 
+// Nothing is wrong with a server that forgot a session: a new one is begun at
+// once. With one that forgets each, there is.
+func TestNewSessionIsBegunAtOnce(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	tm := fast()
+	tm.backoff, tm.backoffMax, tm.use = time.Hour, time.Hour, 100*time.Millisecond
+	h := newHouse(t, Options{}, tm)
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	gone := mcptest.Answer(404, "text/plain", "no session")
+	srv.Break(mcptest.Call("echo"), mcptest.First(1, gone))
+	if got := h.mustCall("fake", "echo", args{"text": "at once"}); got != "at once" {
+		t.Errorf("%q", got)
+	}
+	srv.Break(mcptest.Call("echo"), gone)
+	if _, err := h.call("fake", "echo", nil); err == nil {
+		t.Error("a session that is forgotten each time is begun for ever")
+	}
+	eventually(t, "it waits", func() bool { return h.status("fake").Status == StatusRestarting })
+	if n := len(srv.Requests(mcptest.Method("initialize"))); n != 2 {
+		t.Errorf("%d sessions were begun", n)
+	}
+}
+
 // What was under way when the session ended may have been done.
 func TestCallUnderWayWhenTheSessionEndsIsNotMadeAgain(t *testing.T) {
 	t.Parallel()
