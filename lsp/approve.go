@@ -20,6 +20,16 @@ const (
 // allowOnce is the title of the least yes.
 const allowOnce = "Allow once"
 
+// decline is the title of the no to a server that wants to know something.
+const decline = "Decline"
+
+// Reasons of a denial that no person gave.
+const (
+	dismissed = "dismissed"     // an answer that is none
+	closed    = "closed"        // the client took the question away
+	noAnswer  = "no answer in " // the deadline, with a time
+)
+
 // questions holds what waits for a person (CONTRACT §7, Asking).
 type questions struct {
 	s       *Server
@@ -56,6 +66,9 @@ type question struct {
 	instead string       // what else to do where it cannot show the question; empty: agentls.approve
 	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
 	elicit  *elicitation // what is asked for beside a decision; nil: nothing
+	// dialog asks a stock client in more than one step; nil: message and choices
+	// are all. ok false: the question stays open.
+	dialog func(ctx context.Context, w *question, ask askFunc) (answer agent.Answer, ok bool, err error)
 
 	answer chan agent.Answer // gets the one answer
 	again  chan struct{}     // 1 slot: it is to be shown once more
@@ -111,7 +124,7 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 		case <-ctx.Done():
 			return agent.Answer{}, context.Cause(ctx)
 		case <-timer.C:
-			q.resolve(w.id, deny(fmt.Sprintf("no answer in %g s", w.timeout.Seconds())))
+			q.resolve(w.id, deny(fmt.Sprintf(noAnswer+"%g s", w.timeout.Seconds())))
 			return <-w.answer, nil
 		}
 	}

@@ -154,8 +154,9 @@ func (c *chooser) pick(ctx context.Context, id, text string, options []option, l
 	for i, o := range options {
 		values[i] = o.value
 	}
-	e := &elicitation{mcp.Input{ID: id, Description: text, Options: values}}
-	arguments, _ := json.Marshal(map[string]json.RawMessage{"requestedSchema": e.schema()}) // is JSON
+	in := mcp.Input{ID: id, Description: text, Options: values}
+	e := inputElicitation(in)
+	arguments, _ := json.Marshal(map[string]json.RawMessage{"requestedSchema": e.schema}) // is JSON
 	for from := 0; ; {
 		w := &question{
 			id: newID(), kind: "input", arguments: arguments, timeout: c.s.cfg.Load().Approval.Timeout, elicit: e,
@@ -181,8 +182,8 @@ func (c *chooser) pick(ctx context.Context, id, text string, options []option, l
 			}
 			continue
 		}
-		value, err = e.value(a.Content)
-		return value, err == nil
+		content, err := e.check(a.Content)
+		return inputValue(in, content), err == nil
 	}
 }
 

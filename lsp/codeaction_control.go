@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"agentls/agent"
 )
 
 // control offers what ends or goes on with what runs, in any document. It is
@@ -61,10 +63,17 @@ func (s *Server) decisions(w *question) (list []commandLink) {
 	about := w.summary(s)
 	for i, c := range w.choices {
 		if i == 0 || c.title == allowOnce && w.elicit == nil {
-			list = append(list, commandLink{c.title + ": " + about, "agentls.approve", []any{map[string]string{"id": w.id, "decision": string(c.decision)}}})
+			list = append(list, w.decisionLink(c.title+": "+about, c.decision))
 		}
 	}
+	if w.elicit != nil && w.elicit.document.file() != "" { // as it is filled in there
+		list = append(list, w.decisionLink(sendTheForm+" to "+about, agent.DecisionOnce))
+	}
 	return list
+}
+
+func (w *question) decisionLink(title string, d agent.Decision) commandLink {
+	return commandLink{title, "agentls.approve", []any{map[string]string{"id": w.id, "decision": string(d)}}}
 }
 
 // summary says in a few words what the question is about.
@@ -74,6 +83,8 @@ func (w *question) summary(s *Server) string {
 	}
 	words := []string{w.server, w.tool}
 	switch {
+	case w.kind == "elicit":
+		words = []string{w.reason}
 	case w.preview != nil:
 		p := *w.preview
 		if path := []rune(p.Path); len(path) > actionMax/2 { // its end says which file it is

@@ -55,7 +55,19 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 	if w == nil {
 		w = &question{} // the rest of the argument is checked all the same
 	}
-	answer, err := w.answerOf(agent.Decision(*arg.Decision), deref(arg.Reason), arg.Arguments, arg.Content)
+	decision := agent.Decision(*arg.Decision)
+	if decision != agent.DecisionDeny && len(arg.Content) == 0 && w.elicit != nil && w.elicit.document.file() != "" {
+		read := w.elicit.document.take() // as the editor has it now
+		return func(context.Context) (any, error) {
+			content, err := read()
+			if err != nil {
+				return nil, err
+			}
+			answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, content)
+			return map[string]bool{"resolved": err == nil && s.asks.resolve(*arg.ID, answer)}, err
+		}, nil
+	}
+	answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, arg.Content)
 	if err != nil {
 		return nil, err
 	}

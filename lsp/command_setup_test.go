@@ -383,7 +383,7 @@ func TestSetupIsAskedAnew(t *testing.T) {
 	commandAs[foundResult](n.world, "agentls.setup", nil)
 	poll(t, "question", func() bool { return len(n.server.asks.waiting()) == 1 })
 	w := n.server.asks.waiting()[0]
-	if e := failure(t, n.StartCommand("agentls.approve", obj{"id": w.id, "decision": "once", "content": obj{"model": "c"}}, nil), -32602); !strings.Contains(e.Message, `one of ["a" "b"]`) {
+	if e := failure(t, n.StartCommand("agentls.approve", obj{"id": w.id, "decision": "once", "content": obj{"model": "c"}}, nil), -32602); !strings.Contains(e.Message, `one of "a", "b"`) {
 		t.Error(e)
 	}
 	commandAs[map[string]bool](n.world, "agentls.approve", obj{"id": w.id, "decision": "once", "content": obj{"model": "b"}})

@@ -192,7 +192,7 @@ func FuzzCommand(f *testing.F) {
 			t.Errorf("%s: %v", params, err)
 		}
 		w := question{choices: []choice{{title: "Deny", decision: agent.DecisionDeny}, {title: "Allow once", decision: agent.DecisionOnce}}}
-		if a := w.chosen(params); a.Decision == agent.DecisionOnce && !bytes.Contains(params, []byte("Allow")) && !bytes.Contains(params, []byte(`\u`)) {
+		if a := w.chosen(chosenTitle(params)); a.Decision == agent.DecisionOnce && !bytes.Contains(params, []byte("Allow")) && !bytes.Contains(params, []byte(`\u`)) {
 			t.Errorf("%s allows", params)
 		}
 	})

@@ -51,14 +51,22 @@ func (s *Server) openFile(path string) (document, bool) {
 
 // Ask puts the question to the person and marks the run as waiting meanwhile.
 func (h host) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	h.x.s.runs.wait(h.x, +1)
-	defer h.x.s.runs.wait(h.x, -1)
-	w := toolQuestion(h.x.s, q)
+	return h.x.s.asks.askInRun(ctx, h.x, toolQuestion(h.x.s, q))
+}
+
+// askInRun is ask in the name of a run, which is marked as waiting meanwhile;
+// nil: it is in the name of none.
+func (q *questions) askInRun(ctx context.Context, x *run, w *question) (agent.Answer, error) {
+	if x == nil {
+		return q.ask(ctx, w)
+	}
+	q.s.runs.wait(x, +1)
+	defer q.s.runs.wait(x, -1)
 	tell := func(state string, d agent.Decision) {
-		h.x.box.put(pending{Event: agent.Event{Kind: eventApproval}, approval: &approvalEvent{w.id, w.kind, clean(w.server), clean(w.tool), state, d}})
+		x.box.put(pending{Event: agent.Event{Kind: eventApproval}, approval: &approvalEvent{w.id, w.kind, clean(w.server), clean(w.tool), state, d}})
 	}
 	tell("open", "")
-	answer, err := h.x.s.asks.ask(ctx, w)
+	answer, err := q.ask(ctx, w)
 	if err == nil {
 		tell("resolved", answer.Decision)
 	} else {

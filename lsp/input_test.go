@@ -200,8 +200,7 @@ func TestPromptDoesNotWaitForAnInput(t *testing.T) {
 func TestChoicesOfAnElicitation(t *testing.T) {
 	check := func(options []string, want int) {
 		t.Helper()
-		e := &elicitation{mcp.Input{ID: "i", Options: options}}
-		list := e.choices()
+		list := inputChoices(mcp.Input{ID: "i", Options: options})
 		if len(list) != want || want > 0 && list[0].decision != agent.DecisionDeny {
 			t.Errorf("%q: %+v", options, list)
 		}

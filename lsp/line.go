@@ -30,6 +30,8 @@ func (s *Server) line(e mcp.Event, more int) string {
 		return s.tell(e.Server) + ": " + s.listNews(e)
 	case mcp.EventUpdated:
 		text = s.tell(e.URI) + " was updated"
+	case mcp.EventCompleted:
+		text = "what you did in the browser is complete"
 	case mcp.EventLog:
 		text = "[" + clean(e.LogLevel) + "] " + s.tell(e.Text)
 	default:

@@ -61,11 +61,8 @@ func (s *Server) llm(cfg *config.Config) (agent.LLM, error) {
 // asker puts questions in the name of a run, which waits meanwhile, as far as
 // there is one.
 func (s *Server) asker(runID string) func(context.Context, agent.Question) (agent.Answer, error) {
-	if x := s.runs.find(runID); x != nil {
-		return host{editor{s}, x}.Ask
-	}
 	return func(ctx context.Context, a agent.Question) (agent.Answer, error) {
-		return s.asks.ask(ctx, toolQuestion(s, a))
+		return s.asks.askInRun(ctx, s.runs.find(runID), toolQuestion(s, a))
 	}
 }
 

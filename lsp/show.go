@@ -30,33 +30,116 @@ func (q *questions) showStock(ctx context.Context, w *question) {
 		q.tellHow(w)
 		return
 	}
-	select {
-	case q.slot <- struct{}{}:
-	case <-ctx.Done():
+	t := &showTurn{q: q}
+	if !t.take(ctx) {
 		return
 	}
-	silent := time.AfterFunc(time.Hour, func() { w.free() })
-	w.free = sync.OnceFunc(func() { silent.Stop(); <-q.slot })
-	silent.Reset(q.silence)
+	w.free = t.free
 	if ctx.Err() != nil || q.decided(w) {
 		return
 	}
-	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: w.message + q.beside(ctx, w)}
-	if ctx.Err() != nil {
-		return
+	dialog := w.dialog
+	if dialog == nil {
+		dialog = q.oneMessage
 	}
-	for _, c := range w.choices {
-		params.Actions = append(params.Actions, protocol.MessageActionItem{Title: c.title})
-	}
-	var result protocol.LSPAny
-	if err := q.s.call(ctx, "window/showMessageRequest", params, &result); err != nil {
+	answer, ok, err := dialog(ctx, w, func(text string, titles []string) (string, error) { return q.showActions(ctx, t, text, titles) })
+	switch {
+	case err != nil:
 		if ctx.Err() == nil { // it stays open, and nobody sees it
 			w.free()
 		}
 		q.unreached(ctx, w, err)
-		return
+	case ok:
+		q.resolve(w.id, answer)
+	default:
+		w.free()
 	}
-	q.resolve(w.id, w.chosen(result))
+}
+
+// oneMessage is the dialog of a question whose choices are its actions.
+func (q *questions) oneMessage(ctx context.Context, w *question, ask askFunc) (answer agent.Answer, ok bool, err error) {
+	text := w.message + q.beside(ctx, w)
+	if ctx.Err() != nil {
+		return answer, false, context.Cause(ctx)
+	}
+	titles := make([]string, len(w.choices))
+	for i, c := range w.choices {
+		titles[i] = c.title
+	}
+	title, err := ask(text, titles)
+	if err != nil {
+		return answer, false, err
+	}
+	return w.chosen(title), true, nil
+}
+
+// showActions shows one message and gives the title that was chosen; empty:
+// the answer names none.
+func (q *questions) showActions(ctx context.Context, t *showTurn, text string, titles []string) (title string, err error) {
+	if !t.take(ctx) {
+		return "", context.Cause(ctx)
+	}
+	params := protocol.ShowMessageRequestParams{Type: protocol.MessageTypeError, Message: text}
+	for _, title := range titles {
+		params.Actions = append(params.Actions, protocol.MessageActionItem{Title: title})
+	}
+	var result protocol.LSPAny
+	if err := q.s.call(ctx, "window/showMessageRequest", params, &result); err != nil {
+		return "", err
+	}
+	return chosenTitle(result), nil
+}
+
+// chosenTitle is the title in the answer to window/showMessageRequest; empty:
+// there is none.
+func chosenTitle(result protocol.LSPAny) string {
+	var item struct {
+		Title string `json:"title"`
+	}
+	if json.Unmarshal(result, &item) != nil {
+		return ""
+	}
+	return item.Title
+}
+
+// showTurn is the place of the one question that a stock client shows.
+type showTurn struct {
+	q *questions
+
+	mu     sync.Mutex
+	held   bool
+	silent *time.Timer // gives it up when the client says nothing
+}
+
+// take waits for the place, or begins its silence anew. false: ctx has ended.
+func (t *showTurn) take(ctx context.Context) bool {
+	t.mu.Lock()
+	if t.held {
+		t.silent.Reset(t.q.silence)
+		t.mu.Unlock()
+		return true
+	}
+	t.mu.Unlock()
+	select {
+	case t.q.slot <- struct{}{}:
+	case <-ctx.Done():
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held, t.silent = true, time.AfterFunc(t.q.silence, t.free)
+	return true
+}
+
+// free gives the place to the next.
+func (t *showTurn) free() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.held {
+		t.held = false
+		t.silent.Stop()
+		<-t.q.slot
+	}
 }
 
 // beside shows what is too long for a question about a change, and says where
@@ -75,20 +158,15 @@ func (q *questions) beside(ctx context.Context, w *question) string {
 }
 
 // chosen gives the answer of a stock client. Only an exact title decides.
-func (w *question) chosen(result protocol.LSPAny) agent.Answer {
-	var item struct {
-		Title string `json:"title"`
-	}
-	if json.Unmarshal(result, &item) == nil {
-		for _, c := range w.choices {
-			if c.title == item.Title && c.decision == agent.DecisionDeny {
-				return deny("denied by the user")
-			} else if c.title == item.Title {
-				return agent.Answer{Decision: c.decision, Content: c.content}
-			}
+func (w *question) chosen(title string) agent.Answer {
+	for _, c := range w.choices {
+		if c.title == title && c.decision == agent.DecisionDeny {
+			return deny("denied by the user")
+		} else if c.title == title {
+			return agent.Answer{Decision: c.decision, Content: c.content}
 		}
 	}
-	return deny("dismissed")
+	return deny(dismissed)
 }
 
 // approveParams is the request agentls/approve.
@@ -134,33 +212,50 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 	if q.decided(w) {
 		return
 	}
+	var problem string
+	for again := 0; ; again++ {
+		answer, err := q.askOwn(ctx, w, problem)
+		switch {
+		case answer == nil:
+			q.unreached(ctx, w, err)
+			return
+		case err == nil || w.kind != "elicit" || again == maxAgain:
+			q.resolve(w.id, *answer)
+			return
+		}
+		problem = err.Error() // of a form: it is asked again
+	}
+}
+
+// askOwn asks such a client once. nil: it did not answer, and err says why;
+// else err says what was wrong with what it said, which the answer denies.
+func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*agent.Answer, error) {
 	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
 		q.s.tell(w.covers), w.decisions(), w.previewOf(),
 	})
 	if w.elicit != nil {
-		method, params = "agentls/elicit", elicitParams{w.id, w.kind, w.runID, w.session, clean(w.server), w.message, w.elicit.schema()}
+		method, params = "agentls/elicit", q.elicitParams(w, problem)
 	}
 	var result protocol.LSPAny
 	if err := q.s.call(ctx, method, params, &result); err != nil {
-		q.unreached(ctx, w, err)
-		return
+		return nil, err
 	}
+	no := deny(dismissed)
 	var a struct {
 		Decision  agent.Decision  `json:"decision"`
 		Reason    string          `json:"reason"`
 		Arguments json.RawMessage `json:"arguments"`
 		Content   json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(result, &a) != nil {
-		q.resolve(w.id, deny("dismissed"))
-		return
+	if json.Unmarshal(result, &a) != nil || a.Decision == "" {
+		return &no, nil
 	}
 	answer, err := w.answerOf(a.Decision, a.Reason, a.Arguments, a.Content)
 	if err != nil {
-		answer = deny("dismissed")
+		return &no, err
 	}
-	q.resolve(w.id, answer)
+	return &answer, nil
 }
 
 // answerOf is [answerOf] for a question that may want more than a decision.
@@ -169,8 +264,9 @@ func (w *question) answerOf(d agent.Decision, reason string, arguments, content 
 	if err != nil || w.elicit == nil || answer.Decision == agent.DecisionDeny {
 		return answer, err
 	}
-	_, err = w.elicit.value(content)
-	answer.Content = content
+	if answer.Content, err = w.elicit.check(content); w.elicit.link != nil {
+		answer.Content = content
+	}
 	return answer, err
 }
 

@@ -22,12 +22,22 @@ var (
 // showDocument lets the client show a file: at a place, or (nil) wherever it
 // likes. Without focus the user's keys go on to where they went.
 func (s *Server) showDocument(ctx context.Context, path string, focus bool, at *protocol.Position) error {
-	if w := s.peer.caps.Window; w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
-		return errCannotShow
-	}
 	params := protocol.ShowDocumentParams{URI: uri.File(path), TakeFocus: &focus}
 	if at != nil {
 		params.Selection = &protocol.Range{Start: *at, End: *at}
+	}
+	return s.show(ctx, params)
+}
+
+// openExternal lets the client open a URL outside of it, in a browser.
+func (s *Server) openExternal(ctx context.Context, url string) error {
+	outside := true
+	return s.show(ctx, protocol.ShowDocumentParams{URI: uri.URI(url), External: &outside, TakeFocus: &outside})
+}
+
+func (s *Server) show(ctx context.Context, params protocol.ShowDocumentParams) error {
+	if w := s.peer.caps.Window; w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
+		return errCannotShow
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, showTime, errSlowToShow)
 	defer cancel()

@@ -75,9 +75,11 @@ func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
 		w := q.inputQuestion(r)
 		a, err := q.settle(ctx, w)
 		if err == nil && yes(a) {
-			answer.Value, err = w.elicit.value(a.Content)
-			answer.Accept = err == nil
+			content, err := w.elicit.check(a.Content)
+			answer.Value, answer.Accept = inputValue(r.Input, content), err == nil
 		}
+	case mcp.RequestElicit:
+		answer = q.elicit(ctx, r)
 	}
 }
 

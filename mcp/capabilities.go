@@ -14,6 +14,7 @@ func clientCapabilities(cfg ServerConfig) mcpgo.ClientCapabilities {
 	c.Roots = &struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{}
+	c.Elicitation = &mcpgo.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}
 	if cfg.Sampling { // without tools and context: the model gets what the server gives
 		c.Sampling = &mcpgo.SamplingCapability{}
 	}

@@ -330,3 +330,34 @@ func (f Field) pick(word string) json.RawMessage {
 	raw, _ := json.Marshal(word) // strings always encode
 	return raw
 }
+
+// InWords is a value as a person reads it: titles in the place of values.
+func (f Field) InWords(value json.RawMessage) string {
+	var list []json.RawMessage
+	if (f.Kind == FieldEnums || f.Kind == FieldList) && json.Unmarshal(value, &list) == nil {
+		if len(list) == 0 {
+			return "nothing"
+		}
+		parts := make([]string, len(list))
+		for i, v := range list {
+			parts[i] = f.optionInWords(v)
+		}
+		return strings.Join(parts, ", ")
+	}
+	return f.optionInWords(value)
+}
+
+func (f Field) optionInWords(value json.RawMessage) string {
+	for _, o := range f.Options {
+		if canonicalValue(o.Value) == canonicalValue(value) {
+			return o.Title
+		}
+	}
+	switch {
+	case f.Kind == FieldBoolean && string(value) == "true":
+		return "yes"
+	case f.Kind == FieldBoolean:
+		return "no"
+	}
+	return plainValue(value)
+}

@@ -114,7 +114,13 @@ func checkLine(l agent.AuditEntry) error {
 
 // ofRun reports whether a line is a tool call of a run's.
 func ofRun(l agent.AuditEntry) bool {
-	return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) && !prompted(l) && !sampled(l)
+	return l.RunID != "" && l.DecidedBy != "mention" && !undone(l) && !prompted(l) && !sampled(l) && !asked(l)
+}
+
+// asked is what a server asked of a person while it served a run: no call of
+// the model's.
+func asked(l agent.AuditEntry) bool {
+	return l.Server != "" && l.Tool == "elicitation/create" && (l.DecidedBy == "user" || l.DecidedBy == "policy")
 }
 
 // prompted is the asking for a prompt that a run begins with, which a person

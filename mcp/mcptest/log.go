@@ -17,7 +17,8 @@ type Entry struct {
 	Method string          `json:"method,omitempty"`
 	ID     json.RawMessage `json:"id,omitempty"`
 	Params json.RawMessage `json:"params,omitempty"`
-	Child  int             `json:"child,omitempty"` // the grandchild's pid
+	Result json.RawMessage `json:"result,omitempty"` // of an answer
+	Child  int             `json:"child,omitempty"`  // the grandchild's pid
 }
 
 // Tool returns the name of the tool that the message calls.

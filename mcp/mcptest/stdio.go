@@ -112,7 +112,11 @@ func (c *child) loop(in io.Reader) int {
 		if json.Unmarshal(line, &m) != nil {
 			continue
 		}
-		c.note(Entry{Method: m.Method, ID: m.ID, Params: m.Params})
+		e := Entry{Method: m.Method, ID: m.ID, Params: m.Params}
+		if m.Result != nil {
+			e.Result, _ = json.Marshal(m.Result) // was JSON
+		}
+		c.note(e)
 		if slices.Contains(c.ExitOn, m.Method) || !c.first && c.ExitOnOther != "" && m.Method != c.ExitOnOther {
 			return 3
 		}
