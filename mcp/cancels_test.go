@@ -39,11 +39,17 @@ func (e ear) cancelled() (ids, reasons []string) {
 // server named "fake".
 func everyTransport(t *testing.T, o mcptest.Options, change func(*ServerConfig)) map[string]func(*testing.T) (*house, ear) {
 	t.Helper()
+	return everyTransportWith(t, Options{}, o, change)
+}
+
+// everyTransportWith is everyTransport of a house with its own options.
+func everyTransportWith(t *testing.T, own Options, o mcptest.Options, change func(*ServerConfig)) map[string]func(*testing.T) (*house, ear) {
+	t.Helper()
 	if change == nil {
 		change = func(*ServerConfig) {}
 	}
 	start := func(t *testing.T, c ServerConfig) *house {
-		h := newHouse(t, Options{}, fast())
+		h := newHouse(t, own, fast())
 		change(&c)
 		h.Configure([]ServerConfig{c})
 		h.started()

@@ -182,15 +182,20 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 		p.unheard, p.missed = c.gap, c.missed
 	}
 	c.client = client.NewClient(c.link.forClient(), s.clientOptions(w)...)
+	roots := s.watchRoots(w)
 	if err := c.hello(ctx, s.name, s.version); err != nil {
+		roots.stop()
 		c.end(errStopped)
 		return nil, err
+	}
+	if roots != nil && !c.spawn(func() { roots.run(c) }) {
+		roots.stop()
 	}
 	return c, nil
 }
 
 func (s *session) clientOptions(w way) []client.ClientOption {
-	options := []client.ClientOption{client.WithClientCapabilities(clientCapabilities(s.cfg))}
+	options := []client.ClientOption{client.WithClientCapabilities(clientCapabilities(s.cfg, w.modern))}
 	if w.modern {
 		return append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
 	}

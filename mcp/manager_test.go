@@ -47,7 +47,7 @@ func TestServerIsListedReadAndCalled(t *testing.T) {
 		t.Errorf("events: %+v", h.seen())
 	}
 	init := log.AwaitMethod(t, 1, "initialize")[0]
-	if p := string(init.Params); !strings.Contains(p, `"roots":{}`) || strings.Contains(p, "sampling") || !strings.Contains(p, `"elicitation":{"form":{},"url":{}}`) {
+	if p := string(init.Params); !strings.Contains(p, `"roots":{"listChanged":true}`) || strings.Contains(p, "sampling") || !strings.Contains(p, `"elicitation":{"form":{},"url":{}}`) {
 		t.Errorf("declared more, or less, than what is supported: %s", p)
 	}
 }

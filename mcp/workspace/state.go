@@ -48,6 +48,7 @@ type State struct {
 	untitled map[string]int      // the editor's URI → n of buffer://untitled/n
 	lastN    int
 	feeds    map[*feed]struct{}
+	watchers map[chan struct{}]struct{} // of the folders
 
 	trustWanted chan struct{}          // 1 slot
 	unwatched   chan struct{}          // 1 slot
@@ -63,6 +64,7 @@ func NewState() *State {
 		paths:    map[string]string{},
 		untitled: map[string]int{},
 		feeds:    map[*feed]struct{}{},
+		watchers: map[chan struct{}]struct{}{},
 
 		diagnosed: map[string]Diagnostics{}, trustWanted: make(chan struct{}, 1), unwatched: make(chan struct{}, 1),
 	}
@@ -91,8 +93,30 @@ func (s *State) SetFolders(list []Folder) {
 		next = append(next, newFolder(Folder{Path: path, Name: f.Name, Trusted: f.Trusted}, names, old[pathKey(path)]))
 	}
 	s.folders = next
+	s.foldersChanged()
+}
+
+// foldersChanged tells who wants to know; s.mu is held.
+func (s *State) foldersChanged() {
 	for f := range s.feeds {
 		f.foldersChanged()
+	}
+	for c := range s.watchers {
+		signal(c)
+	}
+}
+
+// WatchFolders gives a token whenever the folders, or the trust in one, may
+// have changed, until end is called. Tokens merge.
+func (s *State) WatchFolders() (changed <-chan struct{}, end func()) {
+	c := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers[c] = struct{}{}
+	return c, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.watchers, c)
 	}
 }
 
@@ -117,9 +141,7 @@ func (s *State) TrustFolder(path string) {
 	trusted.trusted = true
 	s.folders = slices.Clone(s.folders)
 	s.folders[i] = &trusted
-	for f := range s.feeds {
-		f.foldersChanged()
-	}
+	s.foldersChanged()
 }
 
 // TrustWanted has a token when something was refused because a folder is not
