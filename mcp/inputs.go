@@ -140,6 +140,7 @@ func (c ServerConfig) filled(values map[string]string) ServerConfig {
 		c.Args[i] = fill(c.Args[i])
 	}
 	c.Env, c.Headers = all(c.Env), all(c.Headers)
+	c.OAuth.ClientID, c.OAuth.ClientSecret, c.OAuth.ClientMetadata = fill(c.OAuth.ClientID), fill(c.OAuth.ClientSecret), fill(c.OAuth.ClientMetadata)
 	c.Inputs = nil
 	return c
 }

@@ -62,6 +62,10 @@ type raw struct {
 	EnvSum  string            `json:"envSum,omitempty"` // SHA-256 of what stands in it: a PATH decides what starts
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
+
+	// Not the project's to say, so nothing that trust is asked for.
+	oauth   *mcp.OAuthConfig
+	oauthAt member
 }
 
 func (r raw) fingerprint() string {
@@ -124,10 +128,10 @@ func (l *loader) decodeServer(m member, folder string) (mcp.ServerConfig, bool) 
 func (r *raw) onlyWhatCounts(m member) {
 	var dropped []string
 	if r.Type == "stdio" {
-		if r.URL != "" || len(r.Headers) > 0 {
-			dropped = []string{"url", "headers"}
+		if r.URL != "" || len(r.Headers) > 0 || r.oauth != nil {
+			dropped = []string{"url", "headers", "oauth"}
 		}
-		r.URL, r.Headers = "", nil
+		r.URL, r.Headers, r.oauth = "", nil, nil
 	} else {
 		if r.Command != "" || len(r.Args) > 0 {
 			dropped = []string{"command", "args"}
@@ -165,6 +169,8 @@ func serverField(f member, c *mcp.ServerConfig, r *raw) bool {
 		set(&r.URL)(f.text())
 	case "headers":
 		r.Headers = f.textMap()
+	case "oauth":
+		oauthField(f, r)
 	case "disabled":
 		set(&c.Disabled)(f.truth())
 	case "inheritEnv":
@@ -229,6 +235,7 @@ func (l *loader) expandServer(m member, r *raw, c *mcp.ServerConfig) bool {
 		c.Headers[k] = x.expand(join(at("headers"), k), k, r.Headers[k])
 	}
 	c.URL = x.expand(at("url"), "", r.URL)
+	c.OAuth = x.oauth(r)
 	c.Cwd = x.expand(at("cwd"), "", r.Cwd)
 	// Where an input is part of it mcp joins it, once it is known.
 	if c.Cwd != "" && !filepath.IsAbs(c.Cwd) && !strings.Contains(c.Cwd, "${input:") {

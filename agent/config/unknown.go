@@ -17,13 +17,15 @@ var keysIn = map[string][]string{
 	"approval":        {"default", "allow", "ask", "deny", "timeoutSeconds"},
 	"limits":          {"steps", "tokens", "mentionChars", "toolResultBytes", "parallelTools"},
 	"providers.NAME":  {"baseURL", "apiKey", "model", "contextWindow", "headers", "extraBody", "idleTimeoutSeconds"},
-	"mcpServers.NAME": {"type", "command", "args", "env", "envFile", "cwd", "url", "headers", "disabled", "inheritEnv", "trustAnnotations", "sampling", "timeoutSeconds", "startupTimeoutSeconds", "protocol", "enabledTools", "disabledTools"},
+	"mcpServers.NAME": {"type", "command", "args", "env", "envFile", "cwd", "url", "headers", "oauth", "disabled", "inheritEnv", "trustAnnotations", "sampling", "timeoutSeconds", "startupTimeoutSeconds", "protocol", "enabledTools", "disabledTools"},
+
+	"mcpServers.NAME.oauth": {"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort"},
 }
 
 // elsewhere is how other programs call our keys.
 //
 //nolint:gochecknoglobals // a constant table
-var elsewhere = map[string]string{"cmd": "command", "environment": "env", "endpoint": "baseURL", "serverUrl": "url", "httpUrl": "url"}
+var elsewhere = map[string]string{"cmd": "command", "environment": "env", "endpoint": "baseURL", "serverUrl": "url", "httpUrl": "url", "callbackPort": "redirectPort", "client_id": "clientId"}
 
 // unknown tells of a key that means nothing in the object, and what was
 // perhaps meant: one that is spelled nearly so, or the place where it belongs
@@ -41,7 +43,7 @@ func meant(object, key string) string {
 		}
 	}
 	var places []string
-	for _, other := range []string{"", "approval", "limits", "providers.NAME", "mcpServers.NAME"} {
+	for _, other := range []string{"", "approval", "limits", "providers.NAME", "mcpServers.NAME", "mcpServers.NAME.oauth"} {
 		if other != object && slices.Contains(keysIn[other], key) {
 			places = append(places, placeOf(other))
 		}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -33,10 +34,10 @@ func TestKnownKeysAreRead(t *testing.T) {
 		for _, key := range keys {
 			w := newWorld(t)
 			text := fmt.Sprintf(`{%q: null}`, key)
-			if outer, name, deeper := strings.Cut(object, "."); deeper {
-				text = fmt.Sprintf(`{%q: {%q: %s}}`, outer, name, text)
-			} else if object != "" {
-				text = fmt.Sprintf(`{%q: %s}`, object, text)
+			for _, name := range slices.Backward(strings.Split(object, ".")) {
+				if name != "" {
+					text = fmt.Sprintf(`{%q: %s}`, name, text)
+				}
 			}
 			w.user(text)
 			for _, p := range w.load().Problems {
