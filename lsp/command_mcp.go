@@ -69,7 +69,7 @@ func (s *Server) remedy(server string) string {
 	case mcp.StatusDisabled:
 		return "; enable it with agentls.mcp.enable, or for good in " + s.sourceOf(info)
 	case mcp.StatusNeedsLogin:
-		return "; agentls.mcp.login says how"
+		return "; agentls.mcp.login logs in"
 	case mcp.StatusFailed, mcp.StatusRestarting:
 		return "; agentls.mcp.logs has its last words, agentls.mcp.restart starts it anew"
 	}

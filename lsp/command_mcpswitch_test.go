@@ -111,7 +111,7 @@ func TestLogsOfAServer(t *testing.T) {
 
 func TestLoginOfServers(t *testing.T) {
 	closed, open := mcptest.ServeHTTP(t, mcptest.HTTPOptions{}), mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
-	closed.Break(mcptest.Any, mcptest.Unauthorized(`Bearer resource_metadata="http://127.0.0.1/x"`))
+	closed.Break(mcptest.Any, mcptest.Unauthorized(`Bearer realm="x"`))
 	w := newWorld(t, setup{llm: agenttest.NewLLM(t), options: obj{"mcpServers": obj{
 		"bare": obj{"url": closed.URL}, "old": obj{"url": closed.URL, "headers": obj{"Authorization": "Bearer hunter2hunter2"}},
 		"free": obj{"url": open.URL}, "given": obj{"url": open.URL, "headers": obj{"X-Key": "hunter2hunter2", "X-Team": "a"}}, "gone": obj{"command": "no-such-program"},
@@ -134,20 +134,21 @@ func TestLoginOfServers(t *testing.T) {
 			t.Errorf("%s %s: %+v", command, server, r)
 		}
 	}
-	fails("agentls.mcp.login", "bare", "bare wants a login", `"headers": {"Authorization": "Bearer ${TOKEN}"}`, "in editor", "agentls.mcp.restart")
-	fails("agentls.mcp.login", "old", "does not take the header Authorization of editor", "agentls.mcp.restart")
+	fails("agentls.mcp.login", "bare", "names no way to log in by OAuth", `"headers": {"Authorization": "Bearer ${TOKEN}"}`, "in the editor's settings", "agentls.mcp.restart")
+	fails("agentls.mcp.login", "old", "does not take the header Authorization of the editor's settings", "agentls.mcp.restart")
 	notes("agentls.mcp.login", "free", mcp.StatusReady, "free is ready and wants no login")
-	notes("agentls.mcp.login", "given", mcp.StatusReady, "given is ready: it is shown the headers X-Key, X-Team of editor")
+	notes("agentls.mcp.login", "given", mcp.StatusReady, "given is ready and wants no login; it is shown the headers X-Key, X-Team of the editor's settings")
 	notes("agentls.mcp.login", "gone", mcp.StatusFailed, `gone is a program and wants no login; what it must know stands in "env" of editor`)
 	notes("agentls.mcp.login", "workspace", mcp.StatusReady, "workspace is part of agentls and wants no login")
 
 	notes("agentls.mcp.logout", "bare", mcp.StatusNeedsLogin, "agentls keeps no login of bare")
-	fails("agentls.mcp.logout", "given", "it is shown the headers X-Key, X-Team of editor", "agentls.mcp.restart", "agentls.mcp.disable")
+	notes("agentls.mcp.logout", "given", mcp.StatusReady, "agentls keeps no login of given")
+	fails("agentls.mcp.logout", "old", "it is shown the header Authorization of the editor's settings", "agentls.mcp.restart", "agentls.mcp.disable")
 	notes("agentls.mcp.logout", "workspace", mcp.StatusReady, "workspace is part of agentls and wants no login")
 
 	// A login given in the configuration is what a restart takes.
 	closed.Mend()
 	commandAs[mcp.ServerInfo](w, "agentls.mcp.restart", "old")
 	w.awaitStatus("old", mcp.StatusReady)
-	notes("agentls.mcp.login", "old", mcp.StatusReady, "old is ready: it is shown the header Authorization of editor")
+	notes("agentls.mcp.login", "old", mcp.StatusReady, "old is ready: it is shown the header Authorization of the editor's settings")
 }

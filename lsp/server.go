@@ -69,6 +69,7 @@ type Server struct {
 	buffers     *bufferSessions
 	chooser     *chooser
 	models      *models
+	logins      logins
 
 	// alive is the connection's lifetime: it ends with cause errGone when
 	// Serve winds up. Requests and background work hang on it.

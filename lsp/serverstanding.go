@@ -25,7 +25,7 @@ func (s *Server) standing(info mcp.ServerInfo) string {
 	case mcp.StatusRestarting:
 		return "lost its connection and is being started again" + why
 	case mcp.StatusNeedsLogin:
-		return "needs a login" + why + "; agentls.mcp.login says how"
+		return "needs a login" + why + "; agentls.mcp.login logs in"
 	case mcp.StatusFailed:
 		return "cannot be used" + why + "; agentls.mcp.restart starts it again"
 	}

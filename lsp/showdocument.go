@@ -35,6 +35,7 @@ func (s *Server) openExternal(ctx context.Context, url string) error {
 	return s.show(ctx, protocol.ShowDocumentParams{URI: uri.URI(url), External: &outside, TakeFocus: &outside})
 }
 
+// show sends window/showDocument, where the client can.
 func (s *Server) show(ctx context.Context, params protocol.ShowDocumentParams) error {
 	if w := s.peer.caps.Window; w == nil || w.ShowDocument == nil || !w.ShowDocument.Support {
 		return errCannotShow

@@ -64,6 +64,8 @@ func (q *questions) serveRequest(ctx context.Context, r mcp.Request) {
 		}
 	})
 	switch r.Kind {
+	case mcp.RequestLogin:
+		answer = q.s.showLogin(ctx, r)
 	case mcp.RequestTrust:
 		if q.trustFolder(ctx, false) {
 			a, err := q.settle(ctx, q.serverQuestion(r.Info))

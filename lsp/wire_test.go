@@ -28,6 +28,8 @@ import (
 //
 //	model        answers of the model, an object a line, see [modelStep]
 //	servers      fake MCP servers, a line each: its name and mcptest.Options
+//	protected    fake MCP servers that want a login, a line each: the name that
+//	             binds its URL, and mcptest.AuthOptions of who gives it
 //
 //	file NAME    writes a file: ws/… is the folder, config/… the user's
 //	start        initialize and initialized of a stock client on the folder,
@@ -47,6 +49,9 @@ import (
 //	disk NAME    what a file must hold in the end
 //	never        what no message of the server may be, from the start to the end
 //	echoes       methods whose answers hold what the script put in, LSP or not
+//	browser      opens pages of logins, a line each, as a person does
+//	elsewhere    likewise on another machine: the page, and the name that binds
+//	             the address that the browser cannot reach
 //	end          the input ends here; the line is the exit code
 //
 // What is expected is a pattern, see [pattern]. At the end no answer may be left
@@ -89,6 +94,13 @@ func runWire(t *testing.T, script *txtar.Archive) {
 			for _, line := range linesOf(f) {
 				name, options, _ := strings.Cut(line, " ")
 				w.servers[name] = strictly[mcptest.Options](t, options)
+			}
+		case "protected":
+			for _, line := range linesOf(f) {
+				name, options, _ := strings.Cut(line, " ")
+				srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+				mcptest.ServeAuth(t, strictly[mcptest.AuthOptions](t, options)).Protect(srv, mcptest.Protection{})
+				w.vars[name] = srv.URL
 			}
 		default:
 			steps = append(steps, f)
@@ -237,6 +249,13 @@ func (w *wire) step(f txtar.File) {
 			w.mu.Unlock()
 		case "never":
 			w.never = append(w.never, line)
+		case "browser":
+			page, _ := w.vars[strings.TrimPrefix(line, "$")].(string)
+			go mcptest.Browse(w.t, page) // ends with the login
+		case "elsewhere":
+			from, to, _ := strings.Cut(line, " ")
+			page, _ := w.vars[strings.TrimPrefix(from, "$")].(string)
+			w.vars[strings.TrimPrefix(to, "$")] = mcptest.Elsewhere(w.t, page)
 		case "end":
 			w.end(line)
 		default:

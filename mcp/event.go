@@ -78,12 +78,10 @@ const (
 
 // LoginRequest is a login that a person does in a browser.
 type LoginRequest struct {
-	URL       string   // to be opened, and shown whole
-	Host      string   // of the URL, in ASCII
-	Lookalike string   // how a browser may show the host, where that is something else
-	Issuer    string   // who is behind it, as its metadata says
-	Scopes    []string // that are asked for
-	Redirect  string   // where the browser comes back to, on this machine
+	Link              // the page, to be opened and shown whole
+	Issuer   string   // who is behind it, as its metadata says
+	Scopes   []string // that are asked for
+	Redirect string   // where the browser comes back to, on this machine
 }
 
 // RequestAnswer answers a [Request]. One that neither accepts nor declines

@@ -5,10 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
-
-	"golang.org/x/net/idna"
 
 	"agentls/mcp/oauth"
 )
@@ -30,6 +26,8 @@ var (
 	ErrNoLogin = errors.New("the server is not logged into by OAuth")
 	// ErrOtherLogin says of an address that it is of no login that waits.
 	ErrOtherLogin = oauth.ErrOtherLogin
+	// ErrNoOAuth says that a server wants a login of a kind that agentls has not.
+	ErrNoOAuth = oauth.ErrNoOAuth
 
 	errLoginDeclined = errors.New("the login was refused")
 	errLoginUnseen   = errors.New("the login's page could not be shown to anybody")
@@ -150,10 +148,11 @@ func (m *Manager) startLogin(s *session, g *oauth.Guard) *loginFlow {
 
 // showLogin asks a person to open the page.
 func (m *Manager) showLogin(ctx context.Context, f *loginFlow, server string, p oauth.Page) error {
-	r, err := loginRequest(p)
+	link, err := ParseLink(p.URL)
 	if err != nil {
-		return err
+		return fmt.Errorf("the page of the login cannot be opened: %w", err)
 	}
+	r := LoginRequest{Link: link, Issuer: p.Issuer, Scopes: p.Scopes, Redirect: p.Redirect}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	f.show = func() {
@@ -222,28 +221,13 @@ func (m *Manager) Logout(ctx context.Context, server string) (info ServerInfo, w
 	return s.info(), was, rest, nil
 }
 
-// loginRequest looks at the page before anybody opens it (MCP's security best
-// practices: https, or this machine; the host is shown, and warned about where
-// its letters can be mistaken).
-func loginRequest(p oauth.Page) (LoginRequest, error) {
-	u, err := url.Parse(p.URL)
-	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return LoginRequest{}, errors.New("the address of the login's page is none that a browser may open")
+// LoginWanted reports whether a login would give what a server lacks: it was
+// refused something for want of one, or of a scope.
+func (m *Manager) LoginWanted(server string) bool {
+	s, err := m.find(server)
+	if err != nil {
+		return false
 	}
-	r := LoginRequest{URL: u.String(), Issuer: p.Issuer, Scopes: p.Scopes, Redirect: p.Redirect}
-	r.Host, r.Lookalike = shownHost(u)
-	return r, nil
-}
-
-// shownHost gives a URL's host in ASCII. lookalike is how it would be read
-// otherwise, if that is something else.
-func shownHost(u *url.URL) (ascii, lookalike string) {
-	ascii = strings.ToLower(u.Hostname())
-	if out, err := idna.ToASCII(ascii); err == nil {
-		ascii = out
-	}
-	if read, err := idna.ToUnicode(ascii); err == nil && read != ascii {
-		lookalike = read
-	}
-	return ascii, lookalike
+	g := s.loginGuard.Load()
+	return g != nil && g.Wanted()
 }

@@ -71,6 +71,9 @@ func (g *Guard) Login(ctx context.Context, show func(Page) error) error {
 		f.listener.tell("The login did not work. Your editor says why; you can close this page.")
 		return err
 	}
+	g.mu.Lock()
+	g.wanted = false
+	g.mu.Unlock()
 	f.listener.tell("You are logged in. You can close this page and go back to your editor.")
 	return err
 }

@@ -23,10 +23,11 @@ type Guard struct {
 	client Client
 	base   http.RoundTripper
 
-	mu   sync.Mutex
-	want challenge  // the last
-	addr netip.Addr // where the server answered last; zero: not known
-	flow *flow      // the login under way, if any
+	mu     sync.Mutex
+	want   challenge  // the last
+	wanted bool       // since the last login
+	addr   netip.Addr // where the server answered last; zero: not known
+	flow   *flow      // the login under way, if any
 }
 
 // Guard returns how the server at a URL is logged into, over base.
@@ -64,15 +65,15 @@ func (g *Guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp, err := g.send(req, l.Access)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || l.Access == "" || req.Body != nil && req.GetBody == nil {
-		return resp, err
+		return g.noted(resp, err)
 	}
 	l, err = g.renew(req.Context(), l)
 	if err != nil { // the server has said what it wants
-		return resp, nil
+		return g.noted(resp, nil)
 	}
 	_, _ = io.CopyN(io.Discard, resp.Body, 4<<10) // so that the connection can be used again
 	_ = resp.Body.Close()
-	return g.send(req, l.Access)
+	return g.noted(g.send(req, l.Access))
 }
 
 // send sends a request once, with a token if there is one.
@@ -89,18 +90,27 @@ func (g *Guard) send(req *http.Request, token string) (*http.Response, error) {
 	if token != "" {
 		out.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := g.base.RoundTrip(out)
+	return g.base.RoundTrip(out)
+}
+
+// noted remembers what an answer wants, which is the caller's now.
+func (g *Guard) noted(resp *http.Response, err error) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-		c := challengeOf(resp)
-		c.more = c.more && resp.StatusCode == http.StatusForbidden
-		if c.more || resp.StatusCode == http.StatusUnauthorized {
-			g.mu.Lock()
-			g.want = c
-			g.mu.Unlock()
+	c := challengeOf(resp)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
+		c.more = false
+		g.want, g.wanted = c, true
+	case http.StatusForbidden:
+		if c.more {
+			g.want, g.wanted = c, true
 		}
+	case http.StatusOK, http.StatusAccepted:
+		g.wanted = g.wanted && g.want.more // for which it may have been asked elsewhere
 	}
 	return resp, nil
 }
@@ -143,8 +153,10 @@ func (g *Guard) Refused(resp *http.Response) (r Refusal, ok bool) {
 	return r, true
 }
 
-// LoggedIn reports whether a login is kept.
-func (g *Guard) LoggedIn() bool {
-	_, ok := g.login()
-	return ok
+// Wanted reports whether the server has refused something that a login would
+// give, since the last one.
+func (g *Guard) Wanted() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.wanted
 }

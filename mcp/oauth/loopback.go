@@ -3,7 +3,6 @@ package oauth
 import (
 	"context"
 	_ "embed"
-	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -34,7 +34,8 @@ type listener struct {
 	back  chan url.Values // capacity 1: what came with the state
 	told  chan struct{}   // closed when outcome is known
 	once  sync.Once
-	final string // what the page says
+	final string      // what the page says
+	taken atomic.Bool // a browser came back
 }
 
 //go:embed page.html
@@ -86,6 +87,7 @@ func (l *listener) serve(w http.ResponseWriter, r *http.Request) {
 	case !l.take(r.URL.Query()):
 		page(w, http.StatusBadRequest, "This page belongs to no login that agentls waits for. Start the login again in your editor.")
 	default:
+		l.taken.Store(true)
 		select {
 		case <-l.told:
 			page(w, http.StatusOK, l.final)
@@ -117,10 +119,11 @@ func (l *listener) tell(text string) {
 // close ends it, once the page has been answered.
 func (l *listener) close() {
 	l.tell("The login has ended. You can close this page.")
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	if err := l.server.Shutdown(ctx); errors.Is(err, context.DeadlineExceeded) {
-		_ = l.server.Close()
+	if l.taken.Load() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = l.server.Shutdown(ctx)
 	}
+	_ = l.server.Close()
 	l.served.Wait()
 }
