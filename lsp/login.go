@@ -69,18 +69,15 @@ func (s *Server) showLogin(ctx context.Context, r mcp.Request) mcp.RequestAnswer
 // loginMessage tells where to log in. The address is whole: it is what a person
 // has to open, or to judge.
 func (s *Server) loginMessage(server string, l mcp.LoginRequest) string {
-	text := s.tell(server) + ": log in at " + visible(l.Host) + ", with this page in your browser: " + wholeLink(l.Link)
+	text := s.tell(server) + ": log in at " + hostShown(l.Link) + ", with this page in your browser: " + l.URL
 	if l.Decoded != "" {
-		text += " · Look closely, it was not opened: the name of this host reads as " + clean(l.Decoded) + ", and may look like another one's."
+		text += " · Look closely, it was not opened: the name of its host is spelled with letters that can pass for others."
 	}
 	if len(l.Scopes) > 0 {
 		text += " · It asks for: " + s.tell(strings.Join(l.Scopes, ", ")) + "."
 	}
 	return text + " · Should the browser end on a page that it cannot reach, as it is on another machine, then copy that page's address and give it to agentls.mcp.login as redirectUrl."
 }
-
-// wholeLink is a link that no client takes for more than text.
-func wholeLink(l mcp.Link) string { return strings.ReplaceAll(l.URL, "](", "]%28") }
 
 // login logs into a server and writes it down.
 func (s *Server) login(ctx context.Context, server, redirect string) (info mcp.ServerInfo, err error) {

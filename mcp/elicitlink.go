@@ -63,7 +63,7 @@ func ParseLink(raw string) (Link, error) {
 		l.Host += ":" + port
 	}
 	u.Host = l.Host
-	l.URL = u.String()
+	l.URL = strings.ReplaceAll(u.String(), "](", "]%28") // or Markdown could take a part of it for a link
 	if strings.ContainsFunc(l.URL, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune("\"<>\\^`{|}", r) }) {
 		return Link{}, errors.New("the url holds characters that have to be percent-encoded")
 	}

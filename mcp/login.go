@@ -107,6 +107,12 @@ func (m *Manager) FinishLogin(ctx context.Context, server, address string) (Serv
 	return m.awaitLogin(ctx, s, f)
 }
 
+// DeliverLogin brings the address that a browser ended on to the login that
+// another process on this machine waits for, and gives what its page says.
+func DeliverLogin(ctx context.Context, address string) (string, error) {
+	return oauth.Deliver(ctx, address)
+}
+
 // loginOf finds how a server is logged into.
 func (m *Manager) loginOf(server string) (*session, *oauth.Guard, error) {
 	s, err := m.find(server)

@@ -151,6 +151,11 @@ func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request, sample f
 	switch {
 	case q.Kind == mcp.RequestInput:
 		q.Reply(t.input(ctx, q))
+	case q.Kind == mcp.RequestLogin:
+		t.login(ctx, q, func(address string) error {
+			_, err := p.manager.FinishLogin(ctx, q.Server, address)
+			return err
+		})
 	case q.Kind == mcp.RequestSample && sample != nil:
 		q.Reply(sample(ctx, q))
 	default:

@@ -26,8 +26,8 @@ func mcpCommand(p program) *cobra.Command {
 	var asJSON bool
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 
-	add := func(use, short string, args cobra.PositionalArgs, f func(*shell, []string) error) {
-		cmd.AddCommand(&cobra.Command{
+	add := func(use, short string, args cobra.PositionalArgs, f func(*shell, []string) error) *cobra.Command {
+		sub := &cobra.Command{
 			Use: use, Short: short, Args: args,
 			RunE: func(c *cobra.Command, args []string) error {
 				folder, err := workingFolder()
@@ -46,7 +46,9 @@ func mcpCommand(p program) *cobra.Command {
 				parts.tell(p.stderr, cfg.Problems)
 				return f(&shell{ctx: c.Context(), folder: folder, parts: parts, out: c.OutOrStdout(), host: host, json: asJSON, servers: cfg.Servers, approval: cfg.Approval}, args)
 			},
-		})
+		}
+		cmd.AddCommand(sub)
+		return sub
 	}
 	one, two := exactly(1), exactly(2)
 	add("list", "List the servers, with what each offers", cobra.NoArgs, func(s *shell, _ []string) error { return s.list() })
@@ -55,6 +57,10 @@ func mcpCommand(p program) *cobra.Command {
 	add("tools SERVER", "List a server's tools", one, func(s *shell, a []string) error { return s.tools(a[0]) })
 	add("read SERVER URI", "Print a resource", two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
 	add("trust SERVER", "Let a server that came with this folder start", one, func(s *shell, a []string) error { return s.trust(a[0]) })
+	var redirect string
+	login := add("login SERVER", "Log in to a remote server with your browser", one, func(s *shell, a []string) error { return s.login(a[0], redirect) })
+	login.Flags().StringVar(&redirect, "redirect-url", "", "the address that the browser ended on, for a login that waits in another shell or editor here")
+	add("logout SERVER", "End the login of a remote server", one, func(s *shell, a []string) error { return s.logout(a[0]) })
 	return cmd
 }
 
@@ -100,6 +106,8 @@ func (s *shell) ready(name string) error {
 			return s.fail("%s came with this folder and is not trusted; look at it with `agentls mcp list`, then `agentls mcp trust %s`", name, name)
 		case mcp.StatusDisabled:
 			return s.fail("%s is disabled in %s", name, info.Source)
+		case mcp.StatusNeedsLogin:
+			return s.fail("%s is %s: %s. Here that is `agentls mcp login %s`", name, info.Status, info.Error, name)
 		default:
 			return s.fail("%s is %s: %s", name, info.Status, info.Error)
 		}

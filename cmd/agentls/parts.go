@@ -64,7 +64,7 @@ func newParts(p program) *parts {
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"), LoginsFile: filepath.Join(where.state, "mcp-auth.json"),
-		Environ:    p.environ, Reaper: reaper, Hold: hold, HTTP: transport, Secrets: secrets, Log: log,
+		Environ: p.environ, Reaper: reaper, Hold: hold, HTTP: transport, Secrets: secrets, Log: log,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +39,7 @@ func TestScripts(t *testing.T) {
 	locked.Break(mcptest.Any, mcptest.Unauthorized("Bearer"))
 	remote := map[string]string{
 		"REMOTE": mcptest.ServeHTTP(t, mcptest.HTTPOptions{}).URL, "REMOTE_SSE": mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.SSE}).URL,
-		"REMOTE_MODERN": mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern}).URL, "REMOTE_LOCKED": locked.URL,
+		"REMOTE_OAUTH": protected(t), "REMOTE_MODERN": mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern}).URL, "REMOTE_LOCKED": locked.URL,
 	}
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
@@ -61,7 +62,7 @@ func TestScripts(t *testing.T) {
 			})
 			return err
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile, "execute": execute},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"expand": expandFile, "execute": execute, "login": loginByBrowser},
 	})
 }
 
@@ -100,16 +101,9 @@ func expandFile(ts *testscript.TestScript, _ bool, args []string) {
 // execute starts the server as an editor does, runs one command with its JSON
 // argument, and prints the answer and what popped up.
 func execute(ts *testscript.TestScript, fails bool, args []string) {
-	dirs := filepath.SplitList(ts.Getenv("PATH"))
-	i := slices.IndexFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "agentls")); return err == nil })
-	if i < 0 {
-		ts.Fatalf("no agentls in %q", dirs)
-	}
-	cmd := exec.Command(filepath.Join(dirs[i], "agentls"))
-	cmd.Dir = ts.MkAbs(".")
-	for _, name := range []string{"HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "MY_KEY"} {
-		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
-	}
+	agentls, env := binary(ts)
+	cmd := exec.Command(agentls)
+	cmd.Dir, cmd.Env = ts.MkAbs("."), env
 	var popups []string // of the client's reader, until Close
 	client, err := lspclient.Start(cmd, lspclient.Options{Take: func(frame []byte) bool {
 		var m struct {
@@ -145,6 +139,64 @@ func execute(ts *testscript.TestScript, fails bool, args []string) {
 		ts.Fatalf("%s: %v, %s", args[0], failure, result)
 	}
 }
+
+// binary is agentls as a script runs it, and its environment.
+func binary(ts *testscript.TestScript) (path string, env []string) {
+	dirs := filepath.SplitList(ts.Getenv("PATH"))
+	i := slices.IndexFunc(dirs, func(dir string) bool { _, err := os.Stat(filepath.Join(dir, "agentls")); return err == nil })
+	if i < 0 {
+		ts.Fatalf("no agentls in %q", dirs)
+	}
+	for _, name := range []string{"HOME", "PATH", "TMPDIR", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "MY_KEY"} {
+		env = append(env, name+"="+ts.Getenv(name))
+	}
+	return filepath.Join(dirs[i], "agentls"), env
+}
+
+// protected is a server that wants a login.
+func protected(t *testing.T) string {
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+	mcptest.ServeAuth(t, mcptest.AuthOptions{}).Protect(srv, mcptest.Protection{})
+	return srv.URL
+}
+
+// loginByBrowser logs in as a person at a shell does whose browser is there;
+// with the word elsewhere, from another machine: the address that the browser
+// cannot reach is given to another shell.
+func loginByBrowser(ts *testscript.TestScript, _ bool, args []string) {
+	agentls, env := binary(ts)
+	cmd := exec.Command(agentls, "mcp", "login", args[0])
+	cmd.Dir, cmd.Env = ts.MkAbs("."), env
+	cmd.Stdout = ts.Stdout()
+	told, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	lines := bufio.NewScanner(told)
+	for lines.Scan() {
+		fmt.Fprintln(ts.Stderr(), lines.Text())
+		page := strings.TrimSpace(lines.Text())
+		if !strings.HasPrefix(page, "http") {
+			continue
+		}
+		if len(args) == 1 {
+			mcptest.Browse(scriptTB{nil, ts}, page)
+			continue
+		}
+		second := exec.Command(agentls, "mcp", "login", args[0], "--redirect-url", mcptest.Elsewhere(scriptTB{nil, ts}, page))
+		second.Dir, second.Env, second.Stdout, second.Stderr = cmd.Dir, cmd.Env, ts.Stdout(), ts.Stderr()
+		ts.Check(second.Run())
+	}
+	ts.Check(cmd.Wait())
+}
+
+// scriptTB is a script as a test, as far as a browser needs one.
+type scriptTB struct {
+	testing.TB
+	ts *testscript.TestScript
+}
+
+func (b scriptTB) Helper()                           {}
+func (b scriptTB) Errorf(format string, args ...any) { b.ts.Fatalf(format, args...) }
 
 // provide is an OpenAI-compatible endpoint that answers by the last word of
 // the prompt: a status, a hang, a broken stream, or a sentence.

@@ -34,6 +34,7 @@ type flow struct {
 const LoginTime = 10 * time.Minute
 
 var (
+	errNoAddress = errors.New("that is no address with the answer of a login: copy it whole from the browser's address bar, after the login, as http://127.0.0.1:…/callback?code=…&state=…")
 	errLoginTime = errors.New("nobody logged in within 10 minutes; start the login again")
 	// ErrOtherLogin says of an address that it is of no login that waits.
 	ErrOtherLogin = errors.New("the address belongs to no login that waits: its state is another one")
@@ -158,7 +159,7 @@ func (g *Guard) Finish(address string) error {
 	address = strings.TrimSpace(address)
 	u, err := url.Parse(address)
 	if err != nil || u.RawQuery == "" {
-		return errors.New("that is no address with the answer of a login: copy it whole from the browser's address bar, after the login, as http://127.0.0.1:…/callback?code=…&state=…")
+		return errNoAddress
 	}
 	g.mu.Lock()
 	f := g.flow

@@ -3,6 +3,7 @@ package oauth
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -126,4 +127,36 @@ func (l *listener) close() {
 	}
 	_ = l.server.Close()
 	l.served.Wait()
+}
+
+// Deliver brings the address that a browser ended on to the login that another
+// process on this machine waits for, as a browser here would have. It gives
+// what the page says.
+func Deliver(ctx context.Context, address string) (text string, err error) {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "http" || u.Hostname() != "127.0.0.1" || u.Port() == "" || u.Path != callback || u.RawQuery == "" {
+		return "", errNoAddress
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTime)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return "", errNoAddress
+	}
+	direct := &http.Transport{DisableKeepAlives: true} // no proxy: it is this machine
+	resp, err := direct.RoundTrip(req)
+	if err != nil {
+		return "", errors.New("no login waits at that address on this machine; start it again")
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, 64<<10))
+	_, after, _ := strings.Cut(string(body), "<p>")
+	text, _, found := strings.Cut(after, "</p>")
+	switch {
+	case !found:
+		return "", errors.New("what answers at that address is not agentls; start the login again")
+	case resp.StatusCode != http.StatusOK:
+		return "", errors.New(html.UnescapeString(text))
+	}
+	return html.UnescapeString(text), nil
 }
