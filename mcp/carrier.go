@@ -68,6 +68,7 @@ func (s *session) carryRemote(w way) (carrier, error) {
 		s.address = r
 		s.loginGuard.Store(r.guarded(s.cfg.OAuth, s.logins, s.http.get()))
 	}
+	s.address.cookies.forget()
 	if s.dialed != nil {
 		s.http.closeIdle() // what took the last one may have taken them: each would cost a start
 	}

@@ -29,6 +29,7 @@ type address struct {
 	client  *http.Client
 	headers http.Header
 	host    string       // the configured Host; empty: the URL's
+	cookies *cookies     // of the connection
 	guard   *oauth.Guard // adds the token of a login; nil: a header is configured for that
 }
 
@@ -42,7 +43,8 @@ func newAddress(c ServerConfig, base http.RoundTripper, problem func(string)) (*
 		return nil, fmt.Errorf(`"url" has to begin with http:// or https://, and name a host; it begins with %q`, clip(u.Scheme, 20))
 	}
 	u.Fragment = ""
-	r := &address{url: u, headers: http.Header{}, client: &http.Client{Transport: base, CheckRedirect: sameOrigin}}
+	r := &address{url: u, headers: http.Header{}, cookies: &cookies{}}
+	r.client = &http.Client{Transport: base, CheckRedirect: sameOrigin, Jar: r.cookies}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 		value := strings.TrimSpace(c.Headers[name])
 		switch {

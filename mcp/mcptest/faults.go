@@ -95,7 +95,7 @@ func Cut(_ *HTTPServer, w http.ResponseWriter, _ *http.Request, _ HTTPRequest) {
 func Answer(status int, contentType, body string, headers ...string) Fault {
 	return func(_ *HTTPServer, w http.ResponseWriter, _ *http.Request, in HTTPRequest) {
 		for i := 0; i+1 < len(headers); i += 2 {
-			w.Header().Set(headers[i], headers[i+1])
+			w.Header().Add(headers[i], headers[i+1])
 		}
 		w.Header().Set("Content-Type", contentType)
 		w.WriteHeader(status)
