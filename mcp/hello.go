@@ -3,9 +3,13 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/client/transport"
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -17,20 +21,15 @@ import (
 // them (2025-11-25, lifecycle, "Error Handling").
 func (l *link) initialize(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	resp, err := l.send(ctx, req)
-	if err != nil {
-		return nil, err
-	}
-	if listed := refusedVersions(resp.Error); listed != nil {
+	if listed := refusedVersions(resp, err, mcpgo.LATEST_LEGACY_PROTOCOL_VERSION); listed != nil {
 		version := newest(listed, func(v string) bool { return !mcpgo.IsModernProtocol(v) })
 		if version == "" {
 			return nil, &versionError{listed}
 		}
-		if resp, err = l.send(ctx, again(req, version)); err != nil {
-			return nil, err
-		}
+		resp, err = l.send(ctx, again(req, version))
 	}
-	if resp.Error != nil {
-		return resp, nil
+	if err != nil || resp.Error != nil {
+		return resp, err
 	}
 	var r struct {
 		Version maybe[string] `json:"protocolVersion"`
@@ -54,13 +53,11 @@ func (l *link) initialize(ctx context.Context, req transport.JSONRPCRequest) (*t
 // and takes no result without versions for one (some answer {} to anything).
 func (l *link) discover(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	resp, err := l.send(ctx, req)
-	if err == nil {
-		if listed := refusedVersions(resp.Error); listed != nil {
-			if newest(listed, mcpgo.IsModernProtocol) == "" {
-				err = &versionError{listed}
-			} else {
-				resp, err = l.send(ctx, again(req, ""))
-			}
+	if listed := refusedVersions(resp, err, mcpgo.LATEST_PROTOCOL_VERSION); listed != nil {
+		if newest(listed, mcpgo.IsModernProtocol) == "" {
+			err = &versionError{listed}
+		} else {
+			resp, err = l.send(ctx, again(req, ""))
 		}
 	}
 	switch {
@@ -103,25 +100,43 @@ func checkDiscovered(raw json.RawMessage) error {
 	return nil
 }
 
-// refusedVersions returns what the server supports, if e refuses the version
-// that was asked for and says so; else nil. Up to 2025-11-25 there was no code
-// of its own for it.
-func refusedVersions(e *mcpgo.JSONRPCErrorDetails) []string {
-	if e == nil || e.Code != mcpgo.UNSUPPORTED_PROTOCOL_VERSION && e.Code != mcpgo.INVALID_PARAMS {
-		return nil
+// refusedVersions returns what the server supports, if an answer refuses the
+// version that was asked for and says so; else nil. Up to 2025-11-25 there was
+// no code of its own for it, and some say it in words, with HTTP 400.
+func refusedVersions(resp *transport.JSONRPCResponse, err error, asked string) []string {
+	if e, ok := errors.AsType[*statusError](err); ok && e.status == http.StatusBadRequest {
+		return namedVersions(e.text, asked)
 	}
-	raw, err := json.Marshal(e.Data)
-	if err != nil {
+	if err != nil || resp.Error == nil {
 		return nil
 	}
 	var data struct {
 		Supported maybe[[]string] `json:"supported"`
 	}
-	_ = json.Unmarshal(raw, &data)
-	if len(data.Supported.v) == 0 {
+	if raw, err := json.Marshal(resp.Error.Data); err == nil {
+		_ = json.Unmarshal(raw, &data)
+	}
+	code := resp.Error.Code
+	if listed := data.Supported.v; len(listed) > 0 && (code == mcpgo.UNSUPPORTED_PROTOCOL_VERSION || code == mcpgo.INVALID_PARAMS) {
+		return listed
+	}
+	return namedVersions(resp.Error.Message, asked)
+}
+
+// versionDate is how a version of the protocol looks.
+var versionDate = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b20\d\d-\d\d-\d\d\b`) }) //nolint:gochecknoglobals // compiled at its first use
+
+// namedVersions returns the versions that a refusal in words names, other than
+// the one that was asked for.
+func namedVersions(text, asked string) []string {
+	if !strings.Contains(strings.ToLower(text), "protocol version") {
 		return nil
 	}
-	return data.Supported.v
+	found := slices.DeleteFunc(versionDate().FindAllString(text, 20), func(v string) bool { return v == asked })
+	if len(found) == 0 {
+		return nil
+	}
+	return found
 }
 
 // newest returns the newest version of an era that is listed and that we

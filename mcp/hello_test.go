@@ -78,7 +78,8 @@ func TestVersionsAreNegotiatedOrToldApart(t *testing.T) {
 }
 
 // 2026-07-28, versioning: a client whose version is refused, though the server
-// lists it, asks again; it does not fall back.
+// lists it, asks again; it does not fall back. github/copilot-cli#4888: what was
+// discovered is asked for with initialize as well, and refuses it.
 func TestRemoteVersionThatIsRefusedAndListed(t *testing.T) {
 	t.Parallel()
 	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
@@ -98,6 +99,34 @@ func TestRemoteVersionThatIsRefusedAndListed(t *testing.T) {
 	}
 	if n := len(srv.Requests(mcptest.Method("initialize"))); n != 0 {
 		t.Errorf("initialize was sent %d times", n)
+	}
+}
+
+// xpzouying/xiaohongshu-mcp#697: a server says in words, with HTTP 400, which
+// versions it takes, and is given up.
+func TestVersionsThatAreListedInWords(t *testing.T) {
+	t.Parallel()
+	for _, answer := range []mcptest.Fault{
+		mcptest.Answer(http.StatusBadRequest, "text/plain", "Bad Request: Unsupported protocol version (supported versions: 2025-06-18,2025-03-26,2024-11-05)\n"),
+		mcptest.Answer(http.StatusBadRequest, "application/json", `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request: Unsupported protocol version: 2025-11-25 (supported versions: 2025-06-18, 2025-03-26)"}}`),
+	} {
+		srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
+		srv.Break(mcptest.Method("initialize"), mcptest.First(1, answer))
+		h := newHouse(t, Options{}, fast())
+		h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+		h.started()
+		if got := h.mustCall("fake", "echo", args{"text": "older"}); got != "older" {
+			t.Errorf("%q", got)
+		}
+		asked := srv.Requests(mcptest.Method("initialize"))
+		if len(asked) != 2 || !strings.Contains(string(asked[1].Params), `"2025-06-18"`) {
+			t.Errorf("%v", asked)
+		}
+		for _, r := range srv.Requests(mcptest.Call("echo")) {
+			if v := r.Header.Get("Mcp-Protocol-Version"); v != "2025-06-18" {
+				t.Errorf("goes on with %q", v)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,6 +65,67 @@ func TestRemoteServerOverHTTP2(t *testing.T) {
 			return err == nil && got == "after a restart"
 		})
 		h.Close()
+	}
+}
+
+// zed-industries/zed#56775: a stream that is reset under a call (an idle balancer,
+// a lost network) leaves the call waiting for ever; modelcontextprotocol/typescript-sdk#2509: one that
+// was taken up and breaks again is asked for without its id.
+func TestRemoteStreamThatIsResetIsTakenUp(t *testing.T) {
+	t.Parallel()
+	for _, h2 := range []bool{false, true} {
+		srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{TLS: true, H2: h2})
+		h := newHouse(t, Options{HTTP: func() *http.Transport {
+			return &http.Transport{TLSClientConfig: srv.TLSConfig(), ForceAttemptHTTP2: true}
+		}}, fast())
+		h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+		h.started()
+		breaks := func(event string) mcptest.Fault {
+			return func(_ *mcptest.HTTPServer, w http.ResponseWriter, _ *http.Request, _ mcptest.HTTPRequest) {
+				w.Header().Set("Content-Type", "text/event-stream")
+				_, _ = io.WriteString(w, event)
+				_ = http.NewResponseController(w).Flush()
+				panic(http.ErrAbortHandler)
+			}
+		}
+		resumes := func(r mcptest.HTTPRequest) bool { return r.Header.Get("Last-Event-ID") == "s/1" }
+		var tries atomic.Int64
+		srv.Break(mcptest.Call("echo"), breaks("id: s/1\nretry: 10\ndata:\n\n"))
+		srv.Break(resumes, func(s *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+			if tries.Add(1) < 3 {
+				breaks(": nothing yet\n\n")(s, w, r, in)
+			}
+			call := s.Requests(mcptest.Call("echo"))[0]
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"in the end\"}]}}\n\n", call.ID)
+		})
+		if got := h.mustCall("fake", "echo", nil); got != "in the end" {
+			t.Errorf("%q", got)
+		}
+		if n := len(srv.Requests(mcptest.Call("echo"))); n != 1 || len(srv.Requests(resumes)) != 3 {
+			t.Errorf("called %d times, resumed %d times", n, len(srv.Requests(resumes)))
+		}
+		h.Close()
+	}
+}
+
+// Epistates/turbomcp#21: an answer waits until the server closes its stream.
+func TestRemoteAnswerIsTakenBeforeItsStreamEnds(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []mcptest.HTTPMode{mcptest.Streamable, mcptest.Modern} {
+		h, srv := remote(t, mcptest.HTTPOptions{Mode: mode})
+		srv.Break(mcptest.Call("echo"), func(s *mcptest.HTTPServer, w http.ResponseWriter, r *http.Request, in mcptest.HTTPRequest) {
+			w.Header().Set("Content-Type", "text/event-stream")
+			_, _ = fmt.Fprintf(w, "data: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"soon\"}]}}\n\n", in.ID)
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+		})
+		within(t, 5*time.Second, "the call", func() {
+			if got := h.mustCall("fake", "echo", nil); got != "soon" {
+				t.Errorf("%q", got)
+			}
+		})
+		eventually(t, "the stream is let go", func() bool { return srv.Requests(mcptest.Call("echo"))[0].Aborted })
 	}
 }
 
