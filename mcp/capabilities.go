@@ -25,6 +25,8 @@ func clientCapabilities(cfg ServerConfig, modern bool) mcpgo.ClientCapabilities 
 type capabilities struct {
 	tools, resources, prompts, logging, completions bool
 
+	tasks bool // calls of its tools may be tasks
+
 	subscribe bool // resources/subscribe, or its entry in subscriptions/listen
 	// Its list_changed are sent.
 	toolsChange, resourcesChange, promptsChange bool
@@ -50,7 +52,7 @@ func parseCapabilities(hello json.RawMessage) capabilities {
 	}
 	return capabilities{
 		tools: has("tools"), resources: has("resources"), prompts: has("prompts"), logging: has("logging"), completions: has("completions"),
-		subscribe: flag("resources", "subscribe"), toolsChange: flag("tools", "listChanged"),
+		tasks: runsTasks(r.Capabilities.v["tasks"]), subscribe: flag("resources", "subscribe"), toolsChange: flag("tools", "listChanged"),
 		resourcesChange: flag("resources", "listChanged"), promptsChange: flag("prompts", "listChanged"),
 	}
 }

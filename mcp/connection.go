@@ -43,10 +43,12 @@ type connection struct {
 	longest time.Duration // of one request, whatever it reports
 	retry   time.Duration // before a request that a busy server wants again; doubles
 	problem func(text string)
-	note    func(level, text string) // puts a line into the server's log
-	gap     func()                   // told when updates of resources may have been missed
-	missed  func()                   // told when any notification may have been missed
-	redact  func(string) string
+	// tasksTold: that there are tools which only run as tasks.
+	tasksTold sync.Once
+	note      func(level, text string) // puts a line into the server's log
+	gap       func()                   // told when updates of resources may have been missed
+	missed    func()                   // told when any notification may have been missed
+	redact    func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end
 	cancel context.CancelCauseFunc
@@ -285,6 +287,7 @@ func cursorField(cursor json.RawMessage) map[string]json.RawMessage {
 func (c *connection) tools(ctx context.Context, server string) (listed[Tool], error) {
 	list, err := collect(ctx, c, toolsList(), func(raw json.RawMessage) (Tool, bool) { return parseTool(server, raw) }, func(t Tool) string { return t.Name })
 	slices.SortFunc(list.items, func(a, b Tool) int { return cmp.Compare(a.Name, b.Name) })
+	list.items = c.withoutTasks(list.items)
 	return list, err
 }
 

@@ -26,6 +26,7 @@ type Tool struct {
 	ReadOnly, Destructive bool
 	Trusted               bool
 
+	task          bool        // it can only be run as a task
 	input, output *lazySchema // of a listed tool; what Schema and OutputSchema check
 }
 
@@ -83,7 +84,7 @@ func parseTool(server string, raw json.RawMessage) (Tool, bool) {
 		Destructive maybe[bool]   `json:"destructiveHint"`
 	}
 	out := Tool{Server: server, Name: t.Name.v, Title: t.Title.v, Description: t.Description.v, Schema: objectSchema(t.InputSchema)}
-	out.input = &lazySchema{raw: out.Schema}
+	out.input, out.task = &lazySchema{raw: out.Schema}, needsTask(raw)
 	if !missing(t.OutputSchema) {
 		out.OutputSchema = t.OutputSchema
 		out.output = &lazySchema{raw: t.OutputSchema}

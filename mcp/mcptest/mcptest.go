@@ -34,6 +34,7 @@ type Options struct {
 	Junk      bool          // prints lines that are no messages first
 	Banner    bool          // prints text without a line end first
 	Stderr    string        // written to stderr first
+	Chatty    int           // sends so many log messages before it reads anything, each text an object of its characters
 	ExitCode  int           // ends at once with it
 	SlowInit  time.Duration // before initialize is answered
 	Once      bool          // a second start with the same Log answers nothing

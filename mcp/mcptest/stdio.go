@@ -4,11 +4,14 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -67,6 +70,13 @@ func (c *child) prelude() {
 	}
 	if c.Junk {
 		_, _ = io.WriteString(c.out, "Listening on stdio...\n\n\ufeff\nnot json {\n[1,2]\n{\"half\":\n\"text\"\nnull\n")
+	}
+	for i := range c.Chatty {
+		data := object{"message": "starting"}
+		for at, char := range strings.Split(fmt.Sprintf("step %d", i), "") {
+			data[strconv.Itoa(at)] = char
+		}
+		c.notify(context.Background(), "notifications/message", object{"level": "info", "data": data})
 	}
 	if c.Banner {
 		_, _ = io.WriteString(c.out, "Code Runner MCP Server running on stdio")
