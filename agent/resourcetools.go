@@ -79,8 +79,10 @@ func (a *Agent) resourceTools(server string) []*tool {
 	}}
 }
 
+// readDeadline bounds a read; a person whom the server asks meanwhile may take
+// their time.
 func readDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, readTimeout, fmt.Errorf("no answer in %d s", int(readTimeout.Seconds())))
+	return mcp.WithTimeout(ctx, readTimeout, fmt.Errorf("no answer in %d s", int(readTimeout.Seconds())))
 }
 
 // listing writes a list for the model, a resource a line, the URI first and

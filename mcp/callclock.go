@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -9,7 +10,7 @@ import (
 // waits for a person.
 type clocks struct {
 	mu     sync.Mutex
-	people int // requests of the server that wait for one
+	people int // that are waited for
 	all    map[*callClock]bool
 }
 
@@ -101,9 +102,8 @@ func (k *callClock) halt() {
 	k.left = max(0, k.left-took)
 }
 
-// waitsForPerson stops the clocks of the connection's calls until end.
-func (c *connection) waitsForPerson() (end func()) {
-	p := &c.clocks
+// pause lets the clocks stand still until end.
+func (p *clocks) pause() (end func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.people++; p.people == 1 {
@@ -120,4 +120,33 @@ func (c *connection) waitsForPerson() (end func()) {
 			}
 		}
 	})
+}
+
+// waitsForPerson stops the clocks of the connection's calls until end, and
+// those that their callers gave them by [WithTimeout].
+func (c *connection) waitsForPerson() (end func()) {
+	ends := []func(){c.clocks.pause()}
+	for _, outer := range c.calls.outer() {
+		ends = append(ends, outer.pause())
+	}
+	return func() {
+		for _, end := range ends {
+			end()
+		}
+	}
+}
+
+type clocksKey struct{}
+
+// WithTimeout is context.WithTimeoutCause for a ctx that is given to calls of a
+// server: the time does not pass while the server that serves one of them waits
+// for a person.
+func WithTimeout(ctx context.Context, d time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	p := &clocks{}
+	k := p.start(d, func() { cancel(cause) })
+	return context.WithValue(ctx, clocksKey{}, p), func() {
+		k.stop()
+		cancel(nil)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -148,5 +149,98 @@ func TestUnknownResultType(t *testing.T) {
 	}
 	if _, err := h.ListResources(t.Context(), "list"); err == nil || !strings.Contains(err.Error(), "input_required") {
 		t.Error(err)
+	}
+}
+
+const oneForm = `{"who": {"method": "elicitation/create", "params": {"message": "Who?", "requestedSchema": {"type": "object", "properties": {"name": {"type": "string"}}}}}}`
+
+// MCP 2026-07-28, basic/patterns/mrtr: prompts/get and resources/read may need
+// input as well, and a body that took some is not kept for others.
+func TestInputRequiredOfPromptsAndResources(t *testing.T) {
+	t.Parallel()
+	o := mcptest.Options{Modern: true, Hints: map[string]any{"ttlMs": 3600000}, Needs: map[string]json.RawMessage{"prompts/get": rawJSON(oneForm), "resources/read": rawJSON(oneForm)}}
+	log := mcptest.NewLog(t)
+	o.Log = string(log)
+	h := open(t, map[string]mcptest.Options{"fake": o})
+	yes := RequestAnswer{Accept: true, Content: rawJSON(`{"name":"me"}`)}
+	for range 2 {
+		done := make(chan error, 1)
+		go func() {
+			contents, err := h.Read(t.Context(), "fake", "file://doc1.md")
+			if err == nil && (len(contents) != 1 || !strings.Contains(contents[0].Text, "doc1")) {
+				err = fmt.Errorf("%+v", contents)
+			}
+			done <- err
+		}()
+		h.asked().Reply(yes)
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+	if n := len(log.Method(t, "resources/read")); n != 4 {
+		t.Errorf("read %d times: what a person's answer went into was kept", n)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.GetPrompt(t.Context(), "fake", "review", map[string]string{"focus": "speed"})
+		done <- err
+	}()
+	h.asked().Reply(yes)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if p := string(log.Method(t, "prompts/get")[1].Params); !strings.Contains(p, `"inputResponses":{"who":{"action":"accept","content":{"name":"me"}}}`) || !strings.Contains(p, `"focus":"speed"`) {
+		t.Error(p)
+	}
+}
+
+// A person may take longer than the server, and its caller, may (LIBRARIES B5:
+// mcp-go ends a question over HTTP after 30 s).
+func TestPersonTakesLongerThanTheCallMay(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]mcptest.Options{"legacy": {}, "modern": {Modern: true}} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t, Options{}, fast())
+			c := fakeConfig(t, "fake", o)
+			c.Timeout = 300 * time.Millisecond
+			h.Configure([]ServerConfig{c})
+			h.started()
+			ctx, cancel := WithTimeout(t.Context(), 400*time.Millisecond, errors.New("the caller's time is over"))
+			defer cancel()
+			tool, a := "ask", args{"method": "elicitation/create", "params": form("?")}
+			if o.Modern {
+				tool, a = "need", args{"inputs": rawJSON(oneForm)}
+			}
+			end := h.calling(ctx, tool, a)
+			r := h.asked()
+			select {
+			case <-r.Done:
+				t.Error("the question was taken away")
+			case <-time.After(time.Second): // what is measured
+			}
+			r.Reply(RequestAnswer{Decline: true})
+			if got, err := end(); err != nil || !strings.Contains(got, "decline") {
+				t.Error(got, err)
+			}
+			if _, err := h.callCtx(ctx, "fake", "never", nil); !errors.Is(err, context.DeadlineExceeded) && (err == nil || err.Error() != "the caller's time is over") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// A question that nobody answers is dismissed at last.
+func TestPersonWhoNeverAnswers(t *testing.T) {
+	t.Parallel()
+	tm := fast()
+	tm.person = 100 * time.Millisecond
+	h := newHouse(t, Options{}, tm)
+	h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{})})
+	h.started()
+	end := h.calling(t.Context(), "ask", args{"method": "elicitation/create", "params": form("?")})
+	r := h.asked()
+	<-r.Done
+	if got, err := end(); err != nil || !strings.Contains(got, `"action":"cancel"`) {
+		t.Error(got, err)
 	}
 }

@@ -36,12 +36,14 @@ type calls struct {
 type callUnderWay struct {
 	origin  Origin
 	done    chan struct{}
-	samples int // how often the server asked the model meanwhile
+	outer   *clocks // of its caller; nil: none
+	samples int     // how often the server asked the model meanwhile
 }
 
 // begin registers a call.
 func (c *calls) begin(ctx context.Context) (end func()) {
 	call := &callUnderWay{origin: originOf(ctx), done: make(chan struct{})}
+	call.outer, _ = ctx.Value(clocksKey{}).(*clocks)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {
@@ -83,4 +85,16 @@ func (c *calls) sample() bool {
 		left = left || call.samples <= maxSamplesPerCall
 	}
 	return left
+}
+
+// outer returns the clocks of the callers.
+func (c *calls) outer() (list []*clocks) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for call := range c.open {
+		if call.outer != nil {
+			list = append(list, call.outer)
+		}
+	}
+	return list
 }

@@ -52,6 +52,7 @@ type Options struct {
 	Missing     []string                   // methods answered with -32601, whatever is advertised
 	Broken      []string                   // methods answered with -32603
 	Answers     map[string]json.RawMessage // methods answered with a result as given
+	Needs       map[string]json.RawMessage // methods answered first with an input_required that has these inputRequests
 	Delays      map[string]time.Duration   // before a method is answered
 	Reports     map[string]int             // methods before whose answer so many steps of progress are reported, 0.1 s apart
 	ExitOn      []string                   // methods at which it ends

@@ -34,6 +34,14 @@ func (f *fake) result(ctx context.Context, m message) (any, error) {
 	if raw := f.Answers[m.Method]; raw != nil {
 		return raw, nil
 	}
+	if inputs := f.Needs[m.Method]; inputs != nil {
+		var p struct {
+			Responses json.RawMessage `json:"inputResponses"`
+		}
+		if _ = json.Unmarshal(m.Params, &p); p.Responses == nil {
+			return inputRequired(inputs, nil), nil
+		}
+	}
 	switch m.Method {
 	case "initialize":
 		return f.initialize(ctx, m.Params)
