@@ -22,13 +22,23 @@ func form(message string) map[string]any {
 
 // calling calls a tool beside the test, which takes the outcome.
 func (h *house) calling(ctx context.Context, tool string, a any) func() (string, error) {
+	h.t.Helper()
+	return h.callingOn(ctx, "fake", tool, a)
+}
+
+func (h *house) callingOf(server, tool string, a any) func() (string, error) {
+	h.t.Helper()
+	return h.callingOn(h.t.Context(), server, tool, a)
+}
+
+func (h *house) callingOn(ctx context.Context, server, tool string, a any) func() (string, error) {
 	type outcome struct {
 		text string
 		err  error
 	}
 	c := make(chan outcome, 1)
 	go func() {
-		text, err := h.callCtx(ctx, "fake", tool, a)
+		text, err := h.callCtx(ctx, server, tool, a)
 		c <- outcome{text, err}
 	}()
 	return func() (string, error) {

@@ -48,15 +48,22 @@ func everything(mode string) func(testing.TB, string) *exec.Cmd {
 func goServer(name string, args ...string) func(testing.TB, string) *exec.Cmd {
 	return func(tb testing.TB, port string) *exec.Cmd {
 		tb.Helper()
-		if runtime.GOOS == "windows" {
-			name += ".exe"
-		}
-		file := filepath.Join(serversDir(tb), "bin", name)
-		if _, err := os.Stat(file); err != nil {
-			tb.Fatalf("the server %q is not built, run `make setup`: %v", name, err)
-		}
-		return exec.Command(file, append([]string{"-http", "127.0.0.1:" + port}, args...)...)
+		return exec.Command(GoServer(tb, name), append([]string{"-http", "127.0.0.1:" + port}, args...)...)
 	}
+}
+
+// GoServer returns the program of a real server in Go, which speaks on stdio
+// without arguments.
+func GoServer(tb testing.TB, name string) string {
+	tb.Helper()
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	file := filepath.Join(serversDir(tb), "bin", name)
+	if _, err := os.Stat(file); err != nil {
+		tb.Fatalf("the server %q is not built, run `make setup`: %v", name, err)
+	}
+	return file
 }
 
 // RealHTTPServer is a server over HTTP in a process of its own, which ends
