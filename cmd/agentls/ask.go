@@ -107,7 +107,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 }
 
 // relay prints what servers tell until the returned func is called, and asks
-// on the terminal for their inputs. sample answers what they want of the model;
+// on the terminal for their inputs and elicitations. sample answers what they want of the model;
 // nil: there is none. The rest of what they ask is declined: a project's server
 // is trusted by `mcp trust`.
 func (p *parts) relay(t *terminal, sample func(context.Context, mcp.Request) mcp.RequestAnswer) (stop func()) {
@@ -156,6 +156,8 @@ func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request, sample f
 			_, err := p.manager.FinishLogin(ctx, q.Server, address)
 			return err
 		})
+	case q.Kind == mcp.RequestElicit:
+		q.Reply(t.elicit(ctx, q))
 	case q.Kind == mcp.RequestSample && sample != nil:
 		q.Reply(sample(ctx, q))
 	default:
