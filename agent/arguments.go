@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 )
 
@@ -75,7 +76,7 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 		return args, err
 	}
 	if t.check != nil {
-		return args, misfit(t.check(args))
+		return t.fitting(args)
 	}
 	if t.definition != "" {
 		return args, nil
@@ -96,12 +97,22 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 	return args, nil
 }
 
-// misfit says of arguments what a schema has against them.
-func misfit(err error) error {
+// fitting returns arguments that fit the schema of the tool's server. Models
+// write null for what they leave out: where that is all that does not fit, it is
+// left out.
+func (t *tool) fitting(args json.RawMessage) (json.RawMessage, error) {
+	err := t.check(args)
 	if err == nil {
-		return nil
+		return args, nil
 	}
-	return fmt.Errorf("the arguments do not fit the tool's schema: %w", err)
+	var given map[string]json.RawMessage
+	_ = json.Unmarshal(args, &given) // an object, as it was read before
+	before := len(given)
+	maps.DeleteFunc(given, func(_ string, v json.RawMessage) bool { return string(v) == "null" })
+	if less := marshal(given); len(given) < before && t.check(less) == nil {
+		return less, nil
+	}
+	return args, fmt.Errorf("the arguments do not fit the tool's schema: %w", err)
 }
 
 // into decodes a tool's arguments; the error tells the model what to mend.

@@ -77,18 +77,25 @@ func (r *run) find(query string) string {
 // toolset is what the next request offers.
 func (r *run) toolset() toolset {
 	r.s.offering.begin(r)
-	set := r.a.toolset(r.t.Folders != nil && len(r.t.Folders()) > 0, wish{room: r.toolRoom(), prompt: searchText(r.t.Prompt), of: &r.s.offering})
+	set := r.a.toolset(r.t.Folders != nil && len(r.t.Folders()) > 0, wish{room: r.toolRoom(), prompt: r.wanted(), of: &r.s.offering})
 	r.tellLeft(set)
 	return set
 }
 
-// searchText is what of a prompt decides which tools it needs.
-func searchText(prompt string) string {
+// wanted is what of the user's words decides which tools are needed: the prompt,
+// the MCP prompt that it begins with, and what was added.
+func (r *run) wanted() string {
 	const most = 4000
-	if len(prompt) <= 2*most {
-		return prompt
+	texts := append([]string{r.t.Prompt}, r.added...)
+	for _, m := range r.given {
+		texts = append(texts, m.Text)
 	}
-	return prompt[:most] + " " + prompt[len(prompt)-most:]
+	for i, text := range texts {
+		if len(text) > 2*most {
+			texts[i] = text[:most] + " " + text[len(text)-most:]
+		}
+	}
+	return strings.Join(texts, "\n")
 }
 
 // begin takes what the session's history calls: it was loaded, maybe.

@@ -26,6 +26,7 @@ type run struct {
 	circles  circles
 	said     string    // complete answers before the last turn: a person added to them
 	waited   bool      // for servers that were starting
+	added    []string  // what a person added after it began
 	leftTold bool      // that not all tools find room
 	missing  []string  // those that still were when the run began
 	given    []Message // of the MCP prompt that it begins with

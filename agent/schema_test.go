@@ -64,6 +64,10 @@ func TestFitSchema(t *testing.T) {
 			`{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}],"not":{"const":""}}},"type":"object"}`, "",
 		},
 		{"HTML stays", `{"type":"object","properties":{"a":{"description":"<b> & c"}}}`, `{"properties":{"a":{"description":"<b> & c"}},"type":"object"}`, ""},
+		{
+			"what nobody sees", `{"properties":{"a":{"description":"An\u200b a\udb40\udc41\u202e","title":"\u0007A","enum":["\u200b"]}}}`,
+			"{\"properties\":{\"a\":{\"description\":\"An a\",\"enum\":[\"\u200b\"],\"title\":\"A\"}},\"type\":\"object\"}", "",
+		},
 		{"numbers stay", `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}}}`, `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}},"type":"object"}`, ""},
 		{
 			"a reference into properties", `{"properties":{"a":{"type":"object","properties":{"x":{"type":"string"}}},"b":{"$ref":"#/properties/a/properties/x"}}}`,

@@ -216,7 +216,12 @@ func (f *fitter) clean(v any, level int) any {
 	}
 	out := make(map[string]any, len(schema))
 	for key, value := range schema {
-		if !slices.Contains(droppedKeys, key) && (hasNoParts(value) || takesParts(key)) {
+		words, isText := value.(string)
+		switch {
+		case slices.Contains(droppedKeys, key):
+		case isText && (key == "description" || key == "title"):
+			out[key] = visible(words)
+		case hasNoParts(value) || takesParts(key):
 			out[key] = value
 		}
 	}

@@ -120,6 +120,7 @@ func (r *run) give(ctx context.Context, texts []string) {
 		parts = append(parts, e.content(t, nil, r.t.Limits.MentionChars))
 		images = append(images, e.images...)
 	}
+	r.added = append(r.added, texts...)
 	r.s.join(len(texts), []Message{user(parts, images)})
 }
 

@@ -3,6 +3,7 @@ package agent_test
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -56,6 +57,9 @@ func TestArgumentsThatDoNotFitTheSchema(t *testing.T) {
 			if server+"/"+tool != "fake/echo" {
 				t.Errorf("%s of %s is checked", tool, server)
 			}
+			if strings.Contains(string(args), "null") {
+				return errors.New("/more: got null, want string")
+			}
 			if string(args) == `{"text":5}` {
 				return errors.New("/text: got number, want string")
 			}
@@ -67,9 +71,13 @@ func TestArgumentsThatDoNotFitTheSchema(t *testing.T) {
 		if n := len(w.host.Questions()); n != 1 {
 			t.Errorf("asked %d times", n)
 		}
+		w.must("what is left out", agenttest.Call(call("n", "mcp__fake__echo", `{"text":"x","more":null}`)))
+		if q := w.host.Questions(); len(q) != 2 || string(q[1].Arguments) != `{"text":"x"}` {
+			t.Errorf("asked about %s", q[len(q)-1].Arguments)
+		}
 		w.host.Answer = answers(agent.Answer{Decision: agent.DecisionOnce, Arguments: json.RawMessage(`{"text":5}`)})
 		res, llm = w.must("again", agenttest.Call(echo))
 		equal(t, "outcome of the edit", statuses(res), []agent.Outcome{"rejected"})
-		contains(t, results(llm.Last())[2], "the edited arguments cannot be used: the arguments do not fit the tool's schema: /text")
+		contains(t, results(llm.Last())[3], "the edited arguments cannot be used: the arguments do not fit the tool's schema: /text")
 	})
 }

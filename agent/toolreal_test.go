@@ -60,7 +60,7 @@ func TestToolsOfRealServers(t *testing.T) {
 		name  string
 		args  []string
 		least int
-	}{{"everything", nil, 10}, {"filesystem", []string{"."}, 10}, {"hello-world", nil, 3}, {"code-runner", nil, 1}} {
+	}{{"everything", nil, 10}, {"filesystem", []string{"."}, 10}, {"hello-world", nil, 3}, {"code-runner", nil, 1}, {"gosdk-everything", nil, 8}, {"mcpgo-everything", nil, 5}, {"sequentialthinking", nil, 3}} {
 		t.Run(c.name, func(t *testing.T) {
 			w := newReal(t, mcptest.Options{})
 			w.realServer(c.name, c.args...)
@@ -99,4 +99,18 @@ func takenByProviders(t agent.ToolSpec) string {
 		}
 	}
 	return ""
+}
+
+// google-gemini/gemini-cli#20987: names that no provider takes lead back to the
+// server's own.
+func TestNamesOfGoSDKsServer(t *testing.T) {
+	w := newReal(t, mcptest.Options{})
+	w.realServer("gosdk-everything")
+	_, llm := w.must("go", agenttest.Call(call("1", "mcp__gosdk-everything__greet__with_Icons_", `{"name":"you"}`), call("2", "mcp__gosdk-everything__greet__structured_", `{"name":"you"}`)))
+	got := results(llm.Last())
+	for i, text := range got {
+		if !strings.Contains(text, "you") || strings.Contains(text, "There is no tool") {
+			t.Errorf("call %d: %s", i, text)
+		}
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 	"unicode/utf8"
 
 	"agentls/mcp"
@@ -205,16 +206,19 @@ func (a *Agent) readerOf(server string) string {
 	if !a.manager.HasResources(server) {
 		return ""
 	}
-	return shorten(plainName(&tool{server: server, name: "read_resource", virtual: true}))
+	if name := plainName(&tool{server: server, name: "read_resource", virtual: true}); len(name) <= maxName {
+		return name
+	}
+	return ""
 }
 
 // describe returns a description that is never empty, as providers refuse that,
 // and ends with the rule that the schema cannot hold. It is data, and cut to
 // what providers take.
 func describe(t mcp.Tool, rule string) string {
-	text := strings.ToValidUTF8(strings.TrimSpace(t.Description), "\uFFFD")
+	text := strings.TrimSpace(visible(t.Description))
 	if text == "" {
-		text = strings.ToValidUTF8(strings.TrimSpace(t.Title), "\uFFFD")
+		text = strings.TrimSpace(visible(t.Title))
 	}
 	if text == "" {
 		text = fmt.Sprintf("Tool %q of the MCP server %q. The server gives no description.", t.Name, t.Server)
@@ -228,6 +232,17 @@ func describe(t mcp.Tool, rule string) string {
 		text += gone
 	}
 	return text + rule
+}
+
+// visible leaves out what a person who looks at a text does not see, and a
+// model reads all the same.
+func visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.C, r) && r != '\n' && r != '\t' {
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // current returns the tool as its server defines it now; ok is false when it

@@ -15,10 +15,20 @@ var entries = map[string]string{
 	"code-runner": "mcp-server-code-runner/dist/cli.js",
 }
 
-// RealServer returns how to start one of entries on stdio, which others wrote.
+// programs are those that [RealServer] starts by themselves.
+var programs = map[string]string{"gosdk-everything": "everything", "mcpgo-everything": "mcpgo-everything", "sequentialthinking": "sequentialthinking"}
+
+// RealServer returns how to start one of entries or programs on stdio, which others wrote.
 // It fails the test where `make setup` was not run.
 func RealServer(tb testing.TB, name string) (command string, args []string) {
 	tb.Helper()
+	if program, ok := programs[name]; ok {
+		path := filepath.Join(serversDir(tb), "bin", program)
+		if _, err := os.Stat(path); err != nil {
+			tb.Fatalf("the server %q is not built, run `make setup`: %v", name, err)
+		}
+		return path, nil
+	}
 	script, known := entries[name]
 	if !known {
 		tb.Fatalf("there is no server %q", name)
