@@ -89,6 +89,8 @@ func (p *plainer) plain(raw json.RawMessage, depth int) json.RawMessage {
 	}
 	if values := list(in["enum"]); len(values) > 0 {
 		out["enum"] = in["enum"]
+	} else if value, ok := in["const"]; ok {
+		out["enum"] = encoded([]json.RawMessage{value})
 	}
 	if isObject(in["properties"]) {
 		p.properties(in, out, depth+1)
@@ -102,6 +104,15 @@ func (p *plainer) plain(raw json.RawMessage, depth int) json.RawMessage {
 				ways[i] = p.plain(ways[i], depth+1)
 			}
 			out["anyOf"] = encoded(ways)
+		}
+	}
+	for _, part := range list(in["allOf"]) { // what one says first counts
+		var more map[string]json.RawMessage
+		_ = json.Unmarshal(p.plain(part, depth+1), &more) // our own
+		for key, value := range more {
+			if _, has := out[key]; !has {
+				out[key] = value
+			}
 		}
 	}
 	return encoded(out)

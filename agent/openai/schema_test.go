@@ -17,6 +17,7 @@ func TestPlainSchemas(t *testing.T) {
 		`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":["string","x"]},"c":{"type":[]},"d":{"enum":[]}}}`:                                                 `{"properties":{"a":{"type":["string","null"]},"b":{},"c":{},"d":{}},"type":"object"}`,
 		`{"type":"object","properties":{"a":{"type":"array","items":{"type":"integer","minimum":1}},"b":{"type":"array","items":false}}}`:                                             `{"properties":{"a":{"items":{"type":"integer"},"type":"array"},"b":{"type":"array"}},"type":"object"}`,
 		`{"type":"object","properties":{"a":{"oneOf":[{"type":"string","format":"uri"},{"type":"null"}]},"b":{"anyOf":[]}}}`:                                                          `{"properties":{"a":{"anyOf":[{"type":"string"},{"type":"null"}]},"b":{}},"type":"object"}`,
+		`{"type":"object","properties":{"a":{"anyOf":[{"const":"x"},{"const":1}]},"b":{"allOf":[{"type":"string","description":"d"},{"description":"e","enum":["u"]}]}}}`:             `{"properties":{"a":{"anyOf":[{"enum":["x"]},{"enum":[1]}]},"b":{"description":"d","enum":["u"],"type":"string"}},"type":"object"}`,
 	} {
 		list := json.RawMessage(`[{"type":"function","function":{"name":"a","parameters":` + in + `}}]`)
 		var tools []struct {
