@@ -76,7 +76,7 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 		return args, err
 	}
 	if t.check != nil {
-		return t.fitting(args)
+		return t.fitting(t.renamed(args))
 	}
 	if t.definition != "" {
 		return args, nil
@@ -95,6 +95,22 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 		}
 	}
 	return args, nil
+}
+
+// renamed gives arguments the names that the tool's server knows.
+func (t *tool) renamed(args json.RawMessage) json.RawMessage {
+	var given map[string]json.RawMessage
+	if len(t.names) == 0 || json.Unmarshal(args, &given) != nil {
+		return args
+	}
+	for clean, name := range t.names {
+		value, has := given[clean]
+		if _, both := given[name]; has && !both {
+			delete(given, clean)
+			given[name] = value
+		}
+	}
+	return marshal(given)
 }
 
 // fitting returns arguments that fit the schema of the tool's server. Models

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // emptySchema takes any object.
@@ -27,27 +28,34 @@ const (
 //nolint:gochecknoglobals // a constant table
 var combinators = []string{"allOf", "anyOf", "oneOf", "not", "enum", "const", "if", "then", "else", "dependentSchemas"}
 
-// fitSchema returns a server's inputSchema as providers take it, and what its
-// tool's description has to say beside. It is of type object with properties,
+// fitted is a server's inputSchema as providers take it.
+type fitted struct {
+	schema json.RawMessage
+	rule   string            // what the tool's description has to say beside
+	names  map[string]string // the server's names of the arguments that are called otherwise in schema; nil: none is
+}
+
+// fitSchema mends a server's inputSchema. It is of type object with properties,
 // and its combinators, of which there may be none at the top, move their
 // properties up; what of them is lost is said in words. Local references stay,
 // or lead to $defs (github/copilot-cli#1876); nothing is fetched. A schema that
 // cannot be mended takes any object: arguments are held against the server's
 // own schema in any case, by [mcp.Manager.CheckArguments].
-func fitSchema(raw json.RawMessage) (fit json.RawMessage, rule string) {
+func fitSchema(raw json.RawMessage) fitted {
 	root, ok := readSchema(raw)
 	if !ok {
-		return json.RawMessage(emptySchema), ""
+		return fitted{schema: json.RawMessage(emptySchema)}
 	}
 	f := newFitter(root)
 	top := f.top()
 	g := gatherer{f: f, base: map[string][]any{}, other: map[string][]any{}}
 	g.gather(top, true)
-	rule = ruleOf(top)
+	fit := fitted{rule: ruleOf(top)}
 	for _, key := range combinators {
 		delete(top, key)
 	}
 	properties := g.properties()
+	fit.names = rename(properties, g.required)
 	top["properties"], top["type"] = properties, "object"
 	out := f.clean(top, 0).(map[string]any) //nolint:errcheck // what was a map stays one
 	delete(out, "required")
@@ -61,8 +69,37 @@ func fitSchema(raw json.RawMessage) (fit json.RawMessage, rule string) {
 	if f.parts > maxSchemaParts {
 		out["description"] = "Shortened by agentls: the whole schema has too many parts. An error says what does not fit."
 	}
-	return shortened(out), rule
+	fit.schema = shortened(out)
+	return fit
 }
+
+// rename gives arguments names that Anthropic takes, which refuses the whole
+// request for a $filter of OData.
+func rename(properties map[string]any, required []string) (names map[string]string) {
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		if validArgument(name) {
+			continue
+		}
+		clean := shorten(cleanName(name))
+		for i := 2; properties[clean] != nil; i++ {
+			clean = fmt.Sprintf("%.60s_%d", shorten(cleanName(name)), i)
+		}
+		properties[clean] = properties[name]
+		delete(properties, name)
+		if names == nil {
+			names = map[string]string{}
+		}
+		names[clean] = name
+		for i := range required {
+			if required[i] == name {
+				required[i] = clean
+			}
+		}
+	}
+	return names
+}
+
+func validArgument(name string) bool { return validName(strings.ReplaceAll(name, ".", "_")) }
 
 // readSchema decodes a schema that is an object; numbers stay as they are.
 func readSchema(raw json.RawMessage) (root map[string]any, ok bool) {

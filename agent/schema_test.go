@@ -109,15 +109,33 @@ func TestFitSchema(t *testing.T) {
 		},
 		{
 			"odd keywords", `{"properties":{"a":{"enum":[],"required":true,"anyOf":[]},"$schema":{"type":"string"},"id":{"$comment":"x","nullable":true}},"x-y":1}`,
-			`{"properties":{"$schema":{"type":"string"},"a":{},"id":{"nullable":true}},"required":["a"],"type":"object","x-y":1}`, "",
+			`{"properties":{"_schema":{"type":"string"},"a":{},"id":{"nullable":true}},"required":["a"],"type":"object","x-y":1}`, "",
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, rule := fitSchema(json.RawMessage(c.in))
-			if string(got) != c.want || rule != c.rule {
-				t.Errorf("got  %s %q\nwant %s %q", got, rule, c.want, c.rule)
+			got := fitSchema(json.RawMessage(c.in))
+			if string(got.schema) != c.want || got.rule != c.rule {
+				t.Errorf("got  %s %q\nwant %s %q", got.schema, got.rule, c.want, c.rule)
 			}
 		})
+	}
+}
+
+// Names of arguments that a provider refuses lead back to the server's.
+func TestNamesOfArguments(t *testing.T) {
+	fit := fitSchema(json.RawMessage(`{"properties":{"$filter":{"type":"string"},"_filter":{},"ä":{},"ok.1-2":{},"$ref":{}},"required":["$filter","ok.1-2"]}`))
+	if want := `{"properties":{"_":{},"_filter":{},"_filter_2":{"type":"string"},"_ref":{},"ok.1-2":{}},"required":["_filter_2","ok.1-2"],"type":"object"}`; string(fit.schema) != want {
+		t.Errorf("got  %s\nwant %s", fit.schema, want)
+	}
+	one := &tool{schema: fit.schema, names: fit.names, definition: "d", check: func(json.RawMessage) error { return nil }}
+	for given, want := range map[string]string{
+		`{"_filter_2":"x","_filter":1,"ok.1-2":2}`: `{"$filter":"x","_filter":1,"ok.1-2":2}`,
+		`{"$filter":"x"}`:                          `{"$filter":"x"}`,
+		`{"$filter":"x","_filter_2":"y","_":null}`: `{"$filter":"x","_filter_2":"y","ä":null}`,
+	} {
+		if got, err := one.arguments(given); err != nil || string(got) != want {
+			t.Errorf("%s became %s, %v", given, got, err)
+		}
 	}
 }
 
@@ -129,7 +147,7 @@ func TestFitSchemaIsShort(t *testing.T) {
 		fmt.Fprintf(&deep, `"p%d":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"object","properties":{%s"c":{}}}}}}},`, i, strings.Repeat(`"cccccccc":{},`, 20))
 	}
 	for name, in := range map[string]string{"words": words.String(), "deep": deep.String(), "wide": strings.Repeat(words.String(), 3), "nested": strings.Repeat(`"n":{"properties":{`, 500) + `"n":{}` + strings.Repeat("}}", 500) + ","} {
-		got, _ := fitSchema(json.RawMessage(`{"type":"object","properties":{` + in + `"last":{"type":"string"}}}`))
+		got := fitSchema(json.RawMessage(`{"type":"object","properties":{` + in + `"last":{"type":"string"}}}`)).schema
 		if len(got) > maxSchemaText || !json.Valid(got) || !strings.Contains(string(got), `"last":{"type":"string"}`) {
 			t.Errorf("%s: %d bytes: %.200s", name, len(got), got)
 		}
@@ -137,7 +155,7 @@ func TestFitSchemaIsShort(t *testing.T) {
 			t.Errorf("%s: does not say so: %.200s", name, got)
 		}
 	}
-	if got, _ := fitSchema(json.RawMessage(`{"description":"` + strings.Repeat("x", maxSchemaRead) + `"}`)); string(got) != emptySchema {
+	if got := fitSchema(json.RawMessage(`{"description":"` + strings.Repeat("x", maxSchemaRead) + `"}`)).schema; string(got) != emptySchema {
 		t.Errorf("%.100s", got)
 	}
 }
@@ -152,7 +170,7 @@ func FuzzFitSchema(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got, _ := fitSchema(json.RawMessage(s))
+		got := fitSchema(json.RawMessage(s)).schema
 		var top map[string]any
 		if err := json.Unmarshal(got, &top); err != nil && !strings.Contains(err.Error(), "number") {
 			t.Fatalf("%q gives %s: %v", s, got, err)
@@ -172,7 +190,7 @@ func FuzzFitSchema(f *testing.F) {
 func TestFitSchemaIsBounded(t *testing.T) {
 	a := `{"anyOf":[` + strings.Repeat(`{"$ref":"#/$defs/A"},`, 30) + `{"properties":{"x":{}}}]}`
 	began := time.Now()
-	got, _ := fitSchema(json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":` + a + `}}`))
+	got := fitSchema(json.RawMessage(`{"$ref":"#/$defs/A","$defs":{"A":` + a + `}}`)).schema
 	if took := time.Since(began); took > 5*time.Second || !strings.HasSuffix(string(got), `"type":"object"}`) {
 		t.Errorf("%v: %.100s", took, got)
 	}

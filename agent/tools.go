@@ -33,6 +33,7 @@ type tool struct {
 	title       string // for a person
 	description string
 	schema      json.RawMessage
+	names       map[string]string // the server's names of arguments, by those of schema; nil: the same
 	// definition is the hash of what a server said about its tool; empty for
 	// the tools that are made here.
 	definition string
@@ -182,11 +183,11 @@ func (s *shapedTools) keep(tools map[[2]string]bool) {
 func (a *Agent) serverTool(t mcp.Tool) *tool { return a.shaped.get(t, a.shape) }
 
 func (a *Agent) shape(t mcp.Tool) *tool {
-	schema, rule := fitSchema(t.Schema)
+	fit := fitSchema(t.Schema)
 	made := &tool{
 		server: t.Server, name: t.Name, title: t.Title, definition: t.Definition(),
 		readOnly: t.Trusted && t.ReadOnly, destructive: t.Destructive,
-		description: describe(t, rule), schema: schema,
+		description: describe(t, fit.rule), schema: fit.schema, names: fit.names,
 		check: func(args json.RawMessage) error { return a.manager.CheckArguments(t.Server, t.Name, args) },
 		run: func(ctx context.Context, e env, args json.RawMessage) (output, error) {
 			res, err := a.manager.CallTool(ctx, t.Server, t.Name, args, e.progress)
