@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"sync"
 )
 
@@ -47,6 +48,21 @@ func (t Tool) Same(o Tool) bool {
 	return t.Server == o.Server && t.Name == o.Name && t.Title == o.Title && t.Description == o.Description && t.Trusted == o.Trusted &&
 		t.ReadOnly == o.ReadOnly && t.Destructive == o.Destructive &&
 		bytes.Equal(t.Schema, o.Schema) && bytes.Equal(t.OutputSchema, o.OutputSchema) && bytes.Equal(t.Annotations, o.Annotations)
+}
+
+// Unusable says why the server's schemas cannot be used to check arguments or
+// results; nil: they can.
+func (t Tool) Unusable() error {
+	if _, err := compileSchema(t.Schema); err != nil {
+		return fmt.Errorf("inputSchema: %w", err)
+	}
+	if t.OutputSchema == nil {
+		return nil
+	}
+	if _, err := compileSchema(t.OutputSchema); err != nil {
+		return fmt.Errorf("outputSchema: %w", err)
+	}
+	return nil
 }
 
 // canonical gives JSON with sorted keys and no white space; what is no JSON, as

@@ -240,6 +240,9 @@ func (v *visitor) lists(ctx context.Context) {
 	for _, t := range v.Tools() {
 		if t.Server == name {
 			v.toolList = append(v.toolList, t)
+			if err := t.Unusable(); err != nil {
+				v.fault("the tool %s: %v", t.Name, err)
+			}
 		}
 	}
 	v.resourceList, v.templateList, v.promptList = resources.Resources, resources.Templates, prompts
