@@ -17,6 +17,7 @@ const (
 	notRun         = " Nothing was done."
 	cancelledStart = "The run was cancelled before this call started." + notRun
 	cancelledCall  = "The run was cancelled while this call was running. It may or may not have had an effect."
+	brokenCall     = "The call broke off. It may or may not have had an effect: look before you call it again. "
 )
 
 // callResult is what a call comes to.
@@ -123,6 +124,9 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending, may permit) call
 		if got.out.text != "" {
 			res.text += " Until then it said:\n" + got.out.text
 		}
+	case errors.Is(err, mcp.ErrUnknownOutcome):
+		res.status, res.reason = Unknown, err.Error()
+		res.text = brokenCall + a.secrets.Redact(ellipsis(err.Error(), 4000))
 	case err != nil:
 		res.status, res.text, res.reason = Failed, "The call failed: "+a.secrets.Redact(ellipsis(err.Error(), 4000)), err.Error()
 	case got.out.failed && got.out.reason != "":

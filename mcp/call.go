@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -22,7 +23,10 @@ func (s *session) callTool(ctx context.Context, tool string, args json.RawMessag
 		args = json.RawMessage("{}")
 	}
 	res, err := c.callTool(ctx, tool, args, progress)
-	if err != nil {
+	switch {
+	case errors.Is(err, errLost) && ctx.Err() == nil:
+		return ToolResult{}, &toldError{err.Error(), fmt.Errorf("%w: %w", ErrUnknownOutcome, err)}
+	case err != nil:
 		return ToolResult{}, err
 	}
 	return s.checked(t, res), nil

@@ -25,6 +25,9 @@ var (
 	ErrUnknownResource = errors.New("resource not found")
 	ErrFingerprint     = errors.New("the server's configuration changed since it was shown")
 	ErrUntrustedFolder = errors.New("the folder is not trusted")
+	// ErrUnknownOutcome is that of a call whose connection was lost: the tool may
+	// have acted.
+	ErrUnknownOutcome = errors.New("the outcome of the call is unknown")
 )
 
 // Options is what a [Manager] needs from outside.
@@ -263,7 +266,8 @@ func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, erro
 // counts as {}. progress may be nil; it is never called after CallTool has
 // returned. The server's configured timeout bounds the call, counted anew from
 // each progress it reports, 15 minutes at most. A cancelled ctx sends
-// notifications/cancelled once and returns at once.
+// notifications/cancelled once and returns at once. A call whose connection is
+// lost gives ErrUnknownOutcome and is not repeated.
 func (m *Manager) CallTool(ctx context.Context, server, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
 	s, err := m.find(server)
 	if err != nil {

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -35,6 +36,10 @@ type processSpec struct {
 	stderr  func(line string) // told what it wrote to stderr; nil: nobody is
 }
 
+// pathAdvice is what to do about a program that is not found: an editor that
+// was started from a desktop often has a shorter PATH than a shell.
+const pathAdvice = `write its whole path as "command", or give the server a PATH in "env"`
+
 // process is a server's child and its group. It is ours rather than mcp-go's
 // because a child may hang, leave grandchildren, flood its stderr or stop
 // reading, and none of that may hold a caller.
@@ -63,6 +68,9 @@ type process struct {
 
 func startProcess(spec processSpec) (*process, error) {
 	path, err := child.Look(spec.command, spec.env)
+	if errors.Is(err, child.ErrNotFound) {
+		return nil, fmt.Errorf("%w; %s", err, pathAdvice)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -237,7 +245,7 @@ func (p *process) reason() string {
 		case p.gaveUp.Load():
 			text = "does not read its input"
 		case p.err != nil:
-			text = p.err.Error()
+			text = p.err.Error() + p.notFound()
 		default:
 			text = "exit status 0"
 		}
@@ -257,4 +265,13 @@ func (p *process) words() string {
 		lines = append([]string{clip(cause, 500), "…"}, lines...)
 	}
 	return clip(strings.Join(lines, "\n"), 2000)
+}
+
+// notFound says what a shell or env means by its exit status: a program that
+// the child needs is not there (npx is, node is not).
+func (p *process) notFound() string {
+	if p.cmd.ProcessState == nil || p.cmd.ProcessState.ExitCode() != 127 {
+		return ""
+	}
+	return fmt.Sprintf(" (a program that it needs was not found in PATH=%s; %s)", child.PathOf(p.cmd.Env), pathAdvice)
 }

@@ -212,7 +212,12 @@ func TestWhatCannotStartNamesTheCulprit(t *testing.T) {
 		})
 	}
 	check("no command", ServerConfig{}, "no command")
-	check("not in PATH", ServerConfig{Command: "npx-of-nowhere"}, "npx-of-nowhere", "PATH=/usr/bin:/bin")
+	check("not in PATH", ServerConfig{Command: "npx-of-nowhere"}, "npx-of-nowhere", "PATH=/usr/bin:/bin", `whole path as "command"`, `PATH in "env"`)
+	script := dir + "/npx"
+	if err := os.WriteFile(script, []byte("#!/usr/bin/env node-of-nowhere\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	check("its interpreter is not in PATH", ServerConfig{Command: script, Env: map[string]string{"PATH": "/bin:/opt/none"}}, "exit status 127", "PATH=/bin:/opt/none", `PATH in "env"`, "node-of-nowhere", "No such file")
 	check("no such file", ServerConfig{Command: dir + "/none"}, dir+"/none")
 	check("not executable", ServerConfig{Command: "/etc/passwd"}, "/etc/passwd", "permission denied")
 	check("no such folder", ServerConfig{Command: "cat", Cwd: dir + "/none"}, dir+"/none")

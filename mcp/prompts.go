@@ -89,20 +89,22 @@ func (m *Manager) GetPrompt(ctx context.Context, server, name string, arguments 
 }
 
 func (s *session) getPrompt(ctx context.Context, name string, arguments map[string]string) (PromptResult, error) {
-	c, err := s.use(ctx)
+	var raw json.RawMessage
+	err := s.using(ctx, func(c *connection) error {
+		p, err := s.prompt(ctx, c, name)
+		if err == nil {
+			err = checkArguments(p, arguments)
+		}
+		if err != nil {
+			return err
+		}
+		if raw, err = c.getPrompt(ctx, p, arguments); err != nil {
+			return fmt.Errorf("prompt %q of %q: %w", name, s.cfg.Name, err)
+		}
+		return nil
+	})
 	if err != nil {
 		return PromptResult{}, err
-	}
-	p, err := s.prompt(ctx, c, name)
-	if err != nil {
-		return PromptResult{}, err
-	}
-	if err := checkArguments(p, arguments); err != nil {
-		return PromptResult{}, err
-	}
-	raw, err := c.getPrompt(ctx, p, arguments)
-	if err != nil {
-		return PromptResult{}, fmt.Errorf("prompt %q of %q: %w", name, s.cfg.Name, err)
 	}
 	out, bad, err := parsePromptResult(raw)
 	if bad > 0 {

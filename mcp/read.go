@@ -25,15 +25,15 @@ func (e *StaleError) Unwrap() error { return e.Err }
 // read returns a resource's contents, from the cache where they are fresh. The
 // last ones are there beside a StaleError where the server is out of reach.
 func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
-	c, err := s.use(ctx)
+	var contents []Content
+	err := s.using(ctx, func(c *connection) (err error) {
+		if contents = slices.Clone(s.cache.bodies.get(uri, time.Now())); contents == nil {
+			contents, err = s.fetchBody(ctx, c, uri)
+		}
+		return err
+	})
 	if err == nil {
-		if contents := s.cache.bodies.get(uri, time.Now()); contents != nil {
-			return slices.Clone(contents), nil
-		}
-		var contents []Content
-		if contents, err = s.fetchBody(ctx, c, uri); err == nil {
-			return contents, nil
-		}
+		return contents, nil
 	}
 	if ctx.Err() == nil && s.outOfReach(err) {
 		if contents, at := s.cache.bodies.last(uri); contents != nil {

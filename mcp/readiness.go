@@ -7,9 +7,31 @@ import (
 	"time"
 )
 
+// using asks the server for something that changes nothing there. Where the
+// connection is lost under the request it is asked once more, on the next one.
+// A tool may act, so its calls are not for this.
+func (s *session) using(ctx context.Context, ask func(*connection) error) error {
+	c, err := s.use(ctx)
+	if err != nil {
+		return err
+	}
+	if err = ask(c); !errors.Is(err, errLost) || ctx.Err() != nil {
+		return err
+	}
+	next, nextErr := s.useAfter(ctx, c)
+	if nextErr != nil {
+		return err // what broke says more than that it is not back
+	}
+	return ask(next)
+}
+
 // use returns the ready connection. It starts a failed server once, and waits
 // a little for one that is being started.
-func (s *session) use(ctx context.Context) (*connection, error) {
+func (s *session) use(ctx context.Context) (*connection, error) { return s.useAfter(ctx, nil) }
+
+// useAfter is use for another connection than the one that is over: the session
+// notices an end a moment after those who wait for an answer.
+func (s *session) useAfter(ctx context.Context, over *connection) (*connection, error) {
 	patience := time.NewTimer(s.timing.use)
 	defer patience.Stop()
 	poked := false
@@ -19,7 +41,9 @@ func (s *session) use(ctx context.Context) (*connection, error) {
 		s.mu.Unlock()
 		switch status {
 		case StatusReady:
-			return conn, nil
+			if conn != over && !conn.gone() {
+				return conn, nil
+			}
 		case StatusStarting, StatusRestarting:
 		case StatusFailed, StatusNeedsLogin:
 			if poked || final {
@@ -39,6 +63,9 @@ func (s *session) use(ctx context.Context) (*connection, error) {
 		}
 	}
 }
+
+// gone reports whether the connection has ended, by either side.
+func (c *connection) gone() bool { return c.ctx.Err() != nil || closed(c.lost) }
 
 func (s *session) notReady(status Status, text string) error {
 	if text != "" {

@@ -153,12 +153,12 @@ func (s *session) refreshPrompts(ctx context.Context, c *connection) error {
 // listResources returns the lists, fetched anew where they are stale or the
 // server would not say if they were.
 func (s *session) listResources(ctx context.Context) (ResourceList, error) {
-	c, err := s.use(ctx)
-	if err == nil {
+	err := s.using(ctx, func(c *connection) error {
 		if resources, templates, _ := s.cache.wanted(time.Now(), c.tells(listResources)); resources || templates {
-			err = s.refreshResources(ctx, c)
+			return s.refreshResources(ctx, c)
 		}
-	}
+		return nil
+	})
 	list := s.cache.list()
 	list.Stale = list.Stale || err != nil
 	return list, err
@@ -166,15 +166,15 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 
 // listPrompts returns the prompts, fetched anew where they are stale.
 func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
-	c, err := s.use(ctx)
-	if err == nil {
+	err := s.using(ctx, func(c *connection) error {
 		s.mu.Lock()
 		fresh := s.promptsAge.freshList(time.Now(), c.tells(listPrompts))
 		s.mu.Unlock()
-		if !fresh {
-			err = s.refreshPrompts(ctx, c)
+		if fresh {
+			return nil
 		}
-	}
+		return s.refreshPrompts(ctx, c)
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.prompts), err

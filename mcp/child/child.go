@@ -21,16 +21,24 @@ func Look(command string, env []string) (string, error) {
 	if strings.ContainsAny(command, `/\`) {
 		return command, nil
 	}
-	path := ""
+	path := PathOf(env)
+	if found := searchPath(command, path, env); found != "" {
+		return found, nil
+	}
+	return "", fmt.Errorf("cannot start %s: %w in PATH=%s", command, ErrNotFound, path)
+}
+
+// ErrNotFound is given for a program that is in no directory of the PATH.
+var ErrNotFound = errors.New("not found")
+
+// PathOf returns the PATH of an environment.
+func PathOf(env []string) (path string) {
 	for _, kv := range env {
 		if name, value, _ := strings.Cut(kv, "="); strings.EqualFold(name, "PATH") {
 			path = value
 		}
 	}
-	if found := searchPath(command, path, env); found != "" {
-		return found, nil
-	}
-	return "", fmt.Errorf("cannot start %s: not found in PATH=%s", command, path)
+	return path
 }
 
 // outputGrace is how long the output of an ended program may still come.

@@ -81,7 +81,7 @@ type HTTPServer struct {
 func ServeHTTP(tb testing.TB, o HTTPOptions) *HTTPServer {
 	tb.Helper()
 	for _, name := range []string{
-		"Log", "Junk", "Chatty", "Banner", "Stderr", "ExitCode", "Once", "Child", "ExitOn", "ExitOnOther", "IgnoreEOF",
+		"Log", "Junk", "Chatty", "Banner", "Stderr", "ExitCode", "Once", "Child", "ExitOn", "ExitFirst", "ExitOnOther", "IgnoreEOF",
 	} {
 		if !reflect.ValueOf(o.Options).FieldByName(name).IsZero() {
 			tb.Fatalf("Options.%s is of a process, and does nothing over HTTP", name)

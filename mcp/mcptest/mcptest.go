@@ -56,6 +56,7 @@ type Options struct {
 	Delays      map[string]time.Duration   // before a method is answered
 	Reports     map[string]int             // methods before whose answer so many steps of progress are reported, 0.1 s apart
 	ExitOn      []string                   // methods at which it ends
+	ExitFirst   []string                   // methods at which the first process to receive them ends, by the Log
 	ExitOnOther string                     // ends at a first message that is not this method
 
 	// Lists that go wrong.

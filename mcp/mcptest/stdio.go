@@ -2,6 +2,7 @@ package mcptest
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -107,6 +108,21 @@ func (c *child) note(e Entry) {
 	}
 }
 
+// received counts what all processes with the Log received of a method.
+func (c *child) received(method string) (n int) {
+	data, err := os.ReadFile(c.Log)
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(data) {
+		var e Entry
+		if json.Unmarshal(line, &e) == nil && e.Method == method {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *child) loop(in io.Reader) int {
 	r := bufio.NewReaderSize(in, 1<<20)
 	for {
@@ -127,7 +143,7 @@ func (c *child) loop(in io.Reader) int {
 			e.Result, _ = json.Marshal(m.Result) // was JSON
 		}
 		c.note(e)
-		if slices.Contains(c.ExitOn, m.Method) || !c.first && c.ExitOnOther != "" && m.Method != c.ExitOnOther {
+		if slices.Contains(c.ExitOn, m.Method) || slices.Contains(c.ExitFirst, m.Method) && c.received(m.Method) == 1 || !c.first && c.ExitOnOther != "" && m.Method != c.ExitOnOther {
 			return 3
 		}
 		c.first = true
