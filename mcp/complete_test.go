@@ -158,6 +158,8 @@ func TestCompleteOffersWhatIsTypedWhole(t *testing.T) {
 	}
 }
 
+// anthropics/claude-code#77342: what is listed is the title, or the name; what is inserted
+// is the URI.
 func TestCandidates(t *testing.T) {
 	s := snap("s", []Resource{{URI: "x://1", Name: "n", Title: "T"}, {URI: "x://2", Name: "n2"}, {URI: "x://3"}}, Template{URITemplate: "x://{v}", Title: "Tpl"})
 	s.name = "config name"

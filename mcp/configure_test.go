@@ -43,3 +43,29 @@ func TestServerStartsOnlyWhenTheOneBeforeIsGone(t *testing.T) {
 	check("disabled, then taken out", disabled, none)
 	check("taken out, back disabled", none, disabled)
 }
+
+// A restart that is asked for while the server before is still ending is the
+// start that comes then, not one more.
+func TestRestartBeforeAStartIsThatStart(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := newHouse(t, Options{}, fast())
+	c := fakeConfig(t, "fake", mcptest.Options{Log: string(log), IgnoreEOF: true})
+	h.Configure([]ServerConfig{c})
+	log.AwaitEvent(t, 1, "start")
+	h.started()
+	c.Timeout += time.Second
+	h.Configure([]ServerConfig{c})
+	for range 3 {
+		if i, err := h.Restart("fake"); err != nil || i.Status != StatusStarting {
+			t.Errorf("%+v %v", i, err)
+		}
+	}
+	h.started()
+	eventually(t, "its last list", func() bool { return h.status("fake").Prompts != nil })
+	for range 10 { // a restart would fail these
+		h.mustCall("fake", "echo", args{"text": "hello"})
+	}
+	if n := len(log.Events(t, "start")); n != 2 {
+		t.Errorf("%d starts", n)
+	}
+}

@@ -12,7 +12,8 @@ import (
 )
 
 // modelcontextprotocol/go-sdk#1177, the other way about: the server exits on
-// initialize.
+// initialize. Those that are silent on the probe (MayDay-wpf/snow-app#56) or
+// answer it with an odd error (teradata-labs/loom#327) are not probed.
 func TestEras(t *testing.T) {
 	check := func(name, protocol string, o mcptest.Options, starts int, ready bool, methods ...string) {
 		t.Helper()
@@ -51,6 +52,8 @@ func TestEras(t *testing.T) {
 	check("an error means modern", "auto", mcptest.Options{Modern: true}, 2, true, "initialize", "server/discover", "subscriptions/listen", "tools/list")
 	check("an exit means modern", "", mcptest.Options{Modern: true, ExitOn: []string{"initialize"}}, 2, true, "initialize", "server/discover")
 	check("exits on a first message that is not its own", "auto", mcptest.Options{Modern: true, ExitOnOther: "server/discover"}, 2, true, "initialize", "server/discover")
+	check("silent on the probe", "auto", mcptest.Options{Unanswered: []string{"server/discover"}}, 1, true, "initialize", "notifications/initialized")
+	check("an odd error on the probe", "auto", mcptest.Options{Broken: []string{"server/discover"}}, 1, true, "initialize", "notifications/initialized")
 	check("modern forced", "modern", mcptest.Options{Modern: true}, 1, true, "server/discover", "subscriptions/listen")
 	check("modern forced on a legacy server", "modern", mcptest.Options{}, 1, false, "server/discover")
 	check("legacy forced on a modern server", "legacy", mcptest.Options{Modern: true}, 1, false, "initialize")

@@ -107,15 +107,15 @@ func (s *session) fail(err error) {
 // startUp brings the server to StatusReady: connected, listening, its tools
 // fetched.
 func (s *session) startUp(ctx context.Context) (*connection, error) {
+	ctx, abort := context.WithCancelCause(ctx)
+	defer abort(nil)
 	s.update(func() {
 		if s.status != StatusRestarting {
 			s.status = StatusStarting
 		}
-		s.err = ""
+		s.err, s.abort = "", abort
+		s.unpoke(s.again) // a restart that was asked for by now is this one
 	})
-	ctx, abort := context.WithCancelCause(ctx)
-	defer abort(nil)
-	s.update(func() { s.abort = abort })
 	defer func() { s.update(func() { s.abort = nil }) }()
 	ctx, cancel := context.WithTimeoutCause(ctx, s.cfg.StartupTimeout, &timeoutError{"the start", s.cfg.StartupTimeout})
 	defer cancel()

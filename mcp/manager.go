@@ -232,6 +232,17 @@ func (m *Manager) WaitStarted(ctx context.Context) (missing []string) {
 	return missing
 }
 
+// WaitServer waits until a server is not starting, or ctx ends, and returns its
+// state.
+func (m *Manager) WaitServer(ctx context.Context, server string) (Status, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return "", err
+	}
+	s.started(ctx)
+	return s.info().Status, nil
+}
+
 // ListResources fetches a stale list anew, then returns it; when the fetch
 // fails, the old list with Stale set and the error.
 func (m *Manager) ListResources(ctx context.Context, server string) (ResourceList, error) {

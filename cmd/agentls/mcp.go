@@ -91,14 +91,11 @@ func (s *shell) fail(format string, args ...any) error {
 	return exitError(exitFailed)
 }
 
-func (s *shell) settled() []mcp.ServerInfo { return s.parts.settled(s.ctx) }
+func (s *shell) settled(only ...string) []mcp.ServerInfo { return s.parts.settled(s.ctx, only...) }
 
 // ready waits for one server.
 func (s *shell) ready(name string) error {
-	for _, info := range s.settled() {
-		if info.Name != name {
-			continue
-		}
+	for _, info := range s.settled(name) {
 		switch info.Status {
 		case mcp.StatusReady:
 			return nil
@@ -330,7 +327,7 @@ func (s *shell) trust(name string) error {
 	if err != nil {
 		return s.fail("%s: %v", name, err)
 	}
-	for _, i := range s.settled() {
+	for _, i := range s.settled(name) {
 		if i.Name == name {
 			info = i
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 
 	"agentls/agent"
@@ -105,20 +106,26 @@ func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
 }
 
 // settled waits until every server has started or failed, and tells what each
-// offers; all of that has its own deadlines.
-func (p *parts) settled(ctx context.Context) []mcp.ServerInfo {
+// offers; all of that has its own deadlines. With a name it waits for that one.
+func (p *parts) settled(ctx context.Context, only ...string) []mcp.ServerInfo {
+	wanted := func(s mcp.ServerInfo) bool { return len(only) == 0 || slices.Contains(only, s.Name) }
 	p.awaitInputs(ctx)
-	p.manager.WaitStarted(ctx)
-	var lists sync.WaitGroup
+	var each sync.WaitGroup
 	for _, s := range p.manager.Servers() {
-		if s.Status == mcp.StatusReady {
-			// A list that fails leaves its count open, and the log says why.
-			lists.Go(func() { _, _ = p.manager.ListResources(ctx, s.Name) })
-			lists.Go(func() { _, _ = p.manager.ListPrompts(ctx, s.Name) })
+		if !wanted(s) {
+			continue
 		}
+		each.Go(func() {
+			if status, err := p.manager.WaitServer(ctx, s.Name); err != nil || status != mcp.StatusReady {
+				return
+			}
+			// A list that fails leaves its count open, and the log says why.
+			each.Go(func() { _, _ = p.manager.ListResources(ctx, s.Name) })
+			each.Go(func() { _, _ = p.manager.ListPrompts(ctx, s.Name) })
+		})
 	}
-	lists.Wait()
-	return p.manager.Servers()
+	each.Wait()
+	return slices.DeleteFunc(p.manager.Servers(), func(s mcp.ServerInfo) bool { return !wanted(s) })
 }
 
 // newLLM makes the model of a provider.
