@@ -11,20 +11,21 @@ import (
 
 // callTool calls a tool that the server has.
 func (s *session) callTool(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
-	c, err := s.use(ctx)
-	if err != nil {
-		return ToolResult{}, err
-	}
-	t, known := s.tool(tool)
-	if !known {
-		return ToolResult{}, fmt.Errorf("%w: %q of server %q", ErrUnknownTool, tool, s.cfg.Name)
-	}
 	if len(args) == 0 {
 		args = json.RawMessage("{}")
 	}
-	res, err := c.callTool(ctx, tool, args, progress)
+	var t Tool
+	var res ToolResult
+	err := s.using(ctx, refused, func(c *connection) (err error) {
+		var known bool
+		if t, known = s.tool(tool); !known {
+			return fmt.Errorf("%w: %q of server %q", ErrUnknownTool, tool, s.cfg.Name)
+		}
+		res, err = c.callTool(ctx, tool, args, progress)
+		return err
+	})
 	switch {
-	case errors.Is(err, errLost) && ctx.Err() == nil:
+	case errors.Is(err, errLost) && !refused(err) && ctx.Err() == nil:
 		return ToolResult{}, &toldError{err.Error(), fmt.Errorf("%w: %w", ErrUnknownOutcome, err)}
 	case err != nil:
 		return ToolResult{}, err

@@ -270,7 +270,7 @@ func (m *Manager) Read(ctx context.Context, server, uri string) ([]Content, erro
 	if err != nil {
 		return nil, err
 	}
-	return served(ctx, s, func() ([]Content, error) { return s.read(ctx, uri) })
+	return s.read(ctx, uri)
 }
 
 // CallTool calls a tool by the server's own name. args is a JSON object; none
@@ -284,7 +284,7 @@ func (m *Manager) CallTool(ctx context.Context, server, tool string, args json.R
 	if err != nil {
 		return ToolResult{}, err
 	}
-	return served(ctx, s, func() (ToolResult, error) { return s.callTool(ctx, tool, args, progress) })
+	return s.callTool(ctx, tool, args, progress)
 }
 
 // Restart ends a server's session and starts it anew.

@@ -85,12 +85,12 @@ func (m *Manager) GetPrompt(ctx context.Context, server, name string, arguments 
 	if err != nil {
 		return PromptResult{}, err
 	}
-	return served(ctx, s, func() (PromptResult, error) { return s.getPrompt(ctx, name, arguments) })
+	return s.getPrompt(ctx, name, arguments)
 }
 
 func (s *session) getPrompt(ctx context.Context, name string, arguments map[string]string) (PromptResult, error) {
 	var raw json.RawMessage
-	err := s.using(ctx, func(c *connection) error {
+	err := s.using(ctx, lost, func(c *connection) error {
 		p, err := s.prompt(ctx, c, name)
 		if err == nil {
 			err = checkArguments(p, arguments)

@@ -26,7 +26,7 @@ func (e *StaleError) Unwrap() error { return e.Err }
 // last ones are there beside a StaleError where the server is out of reach.
 func (s *session) read(ctx context.Context, uri string) ([]Content, error) {
 	var contents []Content
-	err := s.using(ctx, func(c *connection) (err error) {
+	err := s.using(ctx, lost, func(c *connection) (err error) {
 		if contents = slices.Clone(s.cache.bodies.get(uri, time.Now())); contents == nil {
 			contents, err = s.fetchBody(ctx, c, uri)
 		}

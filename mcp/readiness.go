@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// using asks the server for something that changes nothing there. Where the
-// connection is lost under the request it is asked once more, on the next one.
-// A tool may act, so its calls are not for this.
-func (s *session) using(ctx context.Context, ask func(*connection) error) error {
+// using asks the server something on the ready connection. Where that ends in
+// an error that again accepts, it is asked once more, on the next connection:
+// what changes nothing there where it was lost, a call of a tool, which may have
+// acted, only where it was refused.
+func (s *session) using(ctx context.Context, again func(error) bool, ask func(*connection) error) error {
 	c, err := s.use(ctx)
 	if err != nil {
 		return err
 	}
-	if err = ask(c); !errors.Is(err, errLost) || ctx.Err() != nil {
+	if err = ask(c); err == nil || !again(err) || ctx.Err() != nil {
 		return err
 	}
 	next, nextErr := s.useAfter(ctx, c)

@@ -153,7 +153,7 @@ func (s *session) refreshPrompts(ctx context.Context, c *connection) error {
 // listResources returns the lists, fetched anew where they are stale or the
 // server would not say if they were.
 func (s *session) listResources(ctx context.Context) (ResourceList, error) {
-	err := s.using(ctx, func(c *connection) error {
+	err := s.using(ctx, lost, func(c *connection) error {
 		if resources, templates, _ := s.cache.wanted(time.Now(), c.tells(listResources)); resources || templates {
 			return s.refreshResources(ctx, c)
 		}
@@ -166,7 +166,7 @@ func (s *session) listResources(ctx context.Context) (ResourceList, error) {
 
 // listPrompts returns the prompts, fetched anew where they are stale.
 func (s *session) listPrompts(ctx context.Context) ([]Prompt, error) {
-	err := s.using(ctx, func(c *connection) error {
+	err := s.using(ctx, lost, func(c *connection) error {
 		s.mu.Lock()
 		fresh := s.promptsAge.freshList(time.Now(), c.tells(listPrompts))
 		s.mu.Unlock()

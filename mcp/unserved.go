@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"context"
 	"errors"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
@@ -31,33 +30,12 @@ func (p *peer) wasUnserved(w *waiter) bool {
 	return w.unserved
 }
 
-// served calls, and calls once more in the next session what the server refused
-// for want of one.
-func served[T any](ctx context.Context, s *session, call func() (T, error)) (T, error) {
-	s.mu.Lock()
-	before := s.conn
-	s.mu.Unlock()
-	out, err := call()
-	if _, ok := errors.AsType[*unservedError](err); !ok || !s.awaitAnother(ctx, before) {
-		return out, err
-	}
-	return call()
+// refused reports whether err says that the server did not look at a request:
+// even a call can be sent again.
+func refused(err error) bool {
+	_, ok := errors.AsType[*unservedError](err)
+	return ok
 }
 
-// awaitAnother waits until a connection is not the session's any more; it is
-// lost already. false: ctx ended.
-func (s *session) awaitAnother(ctx context.Context, old *connection) bool {
-	for {
-		s.mu.Lock()
-		conn, changed := s.conn, s.changed
-		s.mu.Unlock()
-		if conn != old || conn == nil {
-			return true
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
+// lost reports whether err may be gone on another connection.
+func lost(err error) bool { return refused(err) || errors.Is(err, errLost) }
