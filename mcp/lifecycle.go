@@ -285,7 +285,7 @@ func (s *session) lose(c *connection) {
 	if !login {
 		s.events.put(Event{Server: s.cfg.Name, Kind: EventLost, Err: text})
 	}
-	c.end(fmt.Errorf("%w: %s", errLost, text))
+	c.end(c.lossError())
 }
 
 func (s *session) unpoke(c chan struct{}) {

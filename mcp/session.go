@@ -228,7 +228,7 @@ func (s *session) restart() (runs bool) {
 		if runs = s.stop != nil && !s.final && s.status != StatusStopped; !runs {
 			return
 		}
-		s.status, s.err = StatusStarting, "" // from now on nobody uses what is there
+		s.status, s.err, s.toldLogin = StatusStarting, "", false // from now on nobody uses what is there
 		s.poke(s.again)
 		if s.abort != nil {
 			s.abort(errRestarted)

@@ -27,11 +27,14 @@ type Protection struct {
 // this one, as RFC 9728 and MCP's authorization specification have it.
 func (a *AuthServer) Protect(s *HTTPServer, p Protection) {
 	const wellKnown = "/.well-known/oauth-protected-resource"
-	place := wellKnown + "/mcp"
+	at, err := url.Parse(s.URL)
+	if err != nil {
+		panic(err) // it is ours
+	}
+	place, base := wellKnown+at.Path, at.Scheme+"://"+at.Host
 	if p.Origin {
 		place = wellKnown
 	}
-	base := strings.TrimSuffix(s.URL, "/mcp")
 	if p.Resource == "" {
 		p.Resource = s.URL
 	}

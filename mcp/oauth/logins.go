@@ -82,3 +82,6 @@ func (c Client) name() string {
 	}
 	return c.Metadata
 }
+
+// File is where the logins are kept; empty: nowhere.
+func (l *Logins) File() string { return l.o.File }
