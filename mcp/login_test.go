@@ -332,3 +332,24 @@ func TestLoginThatCannotBeKept(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 }
+
+// The official TypeScript SDK's own authorization server and protected server.
+func TestRealLogin(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.RealHTTP(t, "oauth")
+	url := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
+	h := newHouse(t, Options{LoginsFile: filepath.Join(t.TempDir(), "mcp-auth.json")}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", url)})
+	h.started()
+	h.person(nil)
+	h.login()
+	if got := h.mustCall("fake", "greet", args{"name": "you"}); !strings.Contains(got, "you") {
+		t.Errorf("%q", got)
+	}
+	// It is known by one name: under another it is another resource.
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	if _, err := h.Login(t.Context(), "fake"); err == nil || !strings.Contains(err.Error(), "another resource") {
+		t.Errorf("%v", err)
+	}
+}

@@ -33,6 +33,9 @@ var remotes = map[string]struct {
 	// only those that it gave.
 	"mcp-go":          {"/mcp", goServer("mcpgo")},
 	"mcp-go-stateful": {"/mcp", goServer("mcpgo", "-stateful")},
+	// The example of the official TypeScript SDK that wants a login, with its
+	// authorization server. Both know themselves as localhost.
+	"oauth": {"/mcp", oauthExample},
 }
 
 func everything(mode string) func(testing.TB, string) *exec.Cmd {
@@ -43,6 +46,16 @@ func everything(mode string) func(testing.TB, string) *exec.Cmd {
 		cmd.Env = append(os.Environ(), "PORT="+port)
 		return cmd
 	}
+}
+
+func oauthExample(tb testing.TB, port string) *exec.Cmd {
+	tb.Helper()
+	node, _ := RealServer(tb, "everything")
+	dir := serversDir(tb)
+	example := filepath.Join(dir, "node_modules", "@modelcontextprotocol", "sdk", "dist", "esm", "examples", "server", "simpleStreamableHttp.js")
+	cmd := exec.Command(node, "-r", filepath.Join(dir, "loopback.cjs"), example, "--oauth", "--oauth-strict")
+	cmd.Env = append(os.Environ(), "MCP_PORT="+port, "MCP_AUTH_PORT="+freePort(tb))
+	return cmd
 }
 
 func goServer(name string, args ...string) func(testing.TB, string) *exec.Cmd {
