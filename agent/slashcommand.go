@@ -39,6 +39,8 @@ const (
 	MCPRestart   = "restart"
 	MCPEnable    = "enable"
 	MCPDisable   = "disable"
+	MCPLogin     = "login"
+	MCPLogout    = "logout"
 	MCPLogs      = "logs"
 	MCPTools     = "tools"
 	MCPResources = "resources"
@@ -48,7 +50,7 @@ const (
 // SlashCommands lists the commands, as a person is told of them. A mode has its
 // command once it is in [Modes].
 func SlashCommands() []SlashCommand {
-	named := []string{MCPTools, MCPResources, MCPPrompts, MCPLogs, MCPRestart, MCPEnable, MCPDisable}
+	named := []string{MCPTools, MCPResources, MCPPrompts, MCPLogs, MCPRestart, MCPEnable, MCPDisable, MCPLogin, MCPLogout}
 	list := []SlashCommand{
 		{Name: "help", About: "list the commands and the prompts of the MCP servers"},
 		{Name: "cancel", About: "cancel what runs or waits in this session"},
@@ -58,7 +60,7 @@ func SlashCommands() []SlashCommand {
 			Params: []SlashParam{{Kind: SlashProvider}, {Kind: SlashModel}},
 		},
 		{
-			Name: "mcp", Usage: "[list | tools|resources|prompts|logs|restart|enable|disable NAME]", About: "show the MCP servers, or act on one",
+			Name: "mcp", Usage: "[list | tools|resources|prompts|logs|restart|enable|disable|login|logout NAME]", About: "show the MCP servers, or act on one",
 			Params: []SlashParam{{Kind: SlashWord, Words: append([]string{MCPList}, named...)}, {Kind: SlashServer, After: named}},
 		},
 		{Name: "audit", Usage: "[N]", About: "show the last N tool calls and what allowed them (10)", Params: []SlashParam{{Kind: SlashNumber}}},

@@ -31,37 +31,57 @@ func prepareLogin(s *Server, _ context.Context, arg loginArg, in invocation) (se
 	if arg.RedirectURL != nil && redirect == "" {
 		return nil, badf("%s: redirectUrl is empty; give the address that the browser ended on, or leave it out", in.command)
 	}
-	return s.aboutLogin(in.command, arg, func(ctx context.Context, name string, info mcp.ServerInfo) (any, error) {
-		switch {
-		case hasToken(info) && info.Status == mcp.StatusReady:
-			return loginResult{ServerInfo: info, Note: name + " is ready: it is shown " + headers(info) + " of " + s.sourceOf(info)}, nil
-		case hasToken(info) && info.Status == mcp.StatusNeedsLogin:
-			return nil, failed("%s: %s does not take %s of %s: what it says has run out or is wrong. Put a new one there, then run agentls.mcp.restart; or take it out, and log in", in.command, name, headers(info), s.sourceOf(info))
-		case redirect != "":
-			now, err := s.login(ctx, info.Name, redirect)
-			return s.loginAnswer(ctx, in.command, now, info, err)
-		case info.Status == mcp.StatusReady && !s.o.Manager.LoginWanted(info.Name):
-			return loginResult{ServerInfo: info, Note: name + " is ready and wants no login" + s.shownToo(info)}, nil
-		case info.Status != mcp.StatusReady && info.Status != mcp.StatusNeedsLogin:
-			return nil, failed("%s: %s is %s, which a login does not change: %s%s", in.command, name, info.Status, orUnknown(s.tell(info.Error)), s.remedy(info.Name))
-		case beside:
+	return s.aboutLogin(in.command, arg, func(ctx context.Context, info mcp.ServerInfo) (any, error) {
+		if redirect == "" && beside {
+			if r, err := s.withoutLogin(in.command, info); r != nil || err != nil {
+				return r, err
+			}
 			return s.loginBeside(ctx, in.command, info)
 		}
-		now, err := s.login(ctx, info.Name, "")
-		return s.loginAnswer(ctx, in.command, now, info, err)
+		return answered(s.loginTo(ctx, in.command, info, redirect))
 	})
 }
 
-// loginAnswer is loggedIn as a command answers it.
-func (s *Server) loginAnswer(ctx context.Context, command string, now, before mcp.ServerInfo, err error) (any, error) {
-	if now.Name == "" {
-		now = before
-	}
-	result, err := s.loggedIn(ctx, command, now, before.Name, err)
+// answered is a result as a command answers it.
+func answered(r loginResult, err error) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return result, nil
+	return r, nil
+}
+
+// withoutLogin answers for a remote server whose standing no login would
+// change; nil: one would.
+func (s *Server) withoutLogin(command string, info mcp.ServerInfo) (*loginResult, error) {
+	name := s.tell(info.Name)
+	switch {
+	case hasToken(info) && info.Status == mcp.StatusReady:
+		return &loginResult{ServerInfo: info, Note: name + " is ready: it is shown " + headers(info) + " of " + s.sourceOf(info)}, nil
+	case hasToken(info) && info.Status == mcp.StatusNeedsLogin:
+		return nil, failed("%s: %s does not take %s of %s: what it says has run out or is wrong. Put a new one there, then run agentls.mcp.restart; or take it out, and log in", command, name, headers(info), s.sourceOf(info))
+	case info.Status == mcp.StatusReady && !s.o.Manager.LoginWanted(info.Name):
+		return &loginResult{ServerInfo: info, Note: name + " is ready and wants no login" + s.shownToo(info)}, nil
+	case info.Status != mcp.StatusReady && info.Status != mcp.StatusNeedsLogin:
+		return nil, failed("%s: %s is %s, which a login does not change: %s%s", command, name, info.Status, orUnknown(s.tell(info.Error)), s.remedy(info.Name))
+	}
+	return nil, nil //nolint:nilnil // see above
+}
+
+// loginTo logs into a remote server, and returns when that has ended. redirect
+// is the address that the browser ended on; empty: the login begins.
+func (s *Server) loginTo(ctx context.Context, command string, info mcp.ServerInfo, redirect string) (loginResult, error) {
+	if redirect == "" || hasToken(info) {
+		if r, err := s.withoutLogin(command, info); err != nil {
+			return loginResult{}, err
+		} else if r != nil {
+			return *r, nil
+		}
+	}
+	now, err := s.login(ctx, info.Name, redirect)
+	if now.Name == "" {
+		now = info
+	}
+	return s.loggedIn(ctx, command, now, info.Name, err)
 }
 
 // prepareLogout ends the login of a server.
@@ -69,30 +89,35 @@ func prepareLogout(s *Server, _ context.Context, arg loginArg, in invocation) (s
 	if arg.RedirectURL != nil && s.server(in.command, arg.Server) == nil {
 		return nil, badf("%s: redirectUrl is of agentls.mcp.login; leave it out", in.command)
 	}
-	return s.aboutLogin(in.command, arg, func(ctx context.Context, name string, info mcp.ServerInfo) (any, error) {
-		if hasToken(info) {
-			return nil, failed("%s: agentls keeps no login of %s; it is shown %s of %s: take that out there and run agentls.mcp.restart, or run agentls.mcp.disable", in.command, name, headers(info), s.sourceOf(info))
-		}
-		start := time.Now()
-		now, was, rest, err := s.o.Manager.Logout(ctx, info.Name)
-		switch {
-		case err != nil && ctx.Err() == nil || !was:
-			return loginResult{ServerInfo: info, Note: "agentls keeps no login of " + name}, nil
-		case ctx.Err() != nil:
-			err = context.Cause(ctx)
-		}
-		s.auditLogin(ctx, "logout", now, info.Name, start, err)
-		note := "agentls keeps no login of " + name + " any more"
-		if rest != nil {
-			note += "; but " + s.tell(rest.Error())
-		}
-		return loginResult{ServerInfo: s.told(now), Note: note}, err
+	return s.aboutLogin(in.command, arg, func(ctx context.Context, info mcp.ServerInfo) (any, error) {
+		return answered(s.logout(ctx, in.command, info))
 	})
 }
 
-// aboutLogin answers for a remote server, by its name fit to be shown; of
-// others there is no login.
-func (s *Server) aboutLogin(command string, arg loginArg, remote func(ctx context.Context, name string, info mcp.ServerInfo) (any, error)) (serveFunc, error) {
+// logout ends the login of a remote server.
+func (s *Server) logout(ctx context.Context, command string, info mcp.ServerInfo) (loginResult, error) {
+	name := s.tell(info.Name)
+	if hasToken(info) {
+		return loginResult{}, failed("%s: agentls keeps no login of %s; it is shown %s of %s: take that out there and run agentls.mcp.restart, or run agentls.mcp.disable", command, name, headers(info), s.sourceOf(info))
+	}
+	start := time.Now()
+	now, was, rest, err := s.o.Manager.Logout(ctx, info.Name)
+	switch {
+	case err != nil && ctx.Err() == nil || !was:
+		return loginResult{ServerInfo: info, Note: "agentls keeps no login of " + name}, nil
+	case ctx.Err() != nil:
+		err = context.Cause(ctx)
+	}
+	s.auditLogin(ctx, "logout", now, info.Name, start, err)
+	note := "agentls keeps no login of " + name + " any more"
+	if rest != nil {
+		note += "; but " + s.tell(rest.Error())
+	}
+	return loginResult{ServerInfo: s.told(now), Note: note}, err
+}
+
+// aboutLogin answers for a remote server; of others there is no login.
+func (s *Server) aboutLogin(command string, arg loginArg, remote func(context.Context, mcp.ServerInfo) (any, error)) (serveFunc, error) {
 	if err := s.server(command, arg.Server); err != nil {
 		return nil, err
 	}
@@ -102,22 +127,27 @@ func (s *Server) aboutLogin(command string, arg loginArg, remote func(ctx contex
 			return nil, s.mcpError(ctx, command, *arg.Server, mcp.ErrUnknownServer)
 		}
 		info = s.told(info)
-		name := s.tell(info.Name)
-		if info.URL == "" && arg.RedirectURL != nil {
-			return nil, badf("%s: %s; leave redirectUrl out", command, noLogin(name, info))
+		switch note := s.noLogin(info); {
+		case note == "":
+			return remote(ctx, info)
+		case arg.RedirectURL != nil:
+			return nil, badf("%s: %s; leave redirectUrl out", command, note)
+		default:
+			return loginResult{ServerInfo: info, Note: note}, nil
 		}
-		if info.URL == "" {
-			return loginResult{ServerInfo: info, Note: noLogin(name, info)}, nil
-		}
-		return remote(ctx, name, info)
 	}, nil
 }
 
-func noLogin(name string, info mcp.ServerInfo) string {
-	if info.Command == "" {
+// noLogin says why there is no login of a server; empty: it is a remote one.
+func (s *Server) noLogin(info mcp.ServerInfo) string {
+	switch name := s.tell(info.Name); {
+	case info.URL != "":
+		return ""
+	case info.Command == "":
 		return name + " is part of agentls and wants no login"
+	default:
+		return name + ` is a program and wants no login; what it must know stands in "env" of ` + s.sourceOf(info)
 	}
-	return name + ` is a program and wants no login; what it must know stands in "env" of ` + info.Source
 }
 
 // hasToken reports whether a header is configured for the server to know us

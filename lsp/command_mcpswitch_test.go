@@ -138,7 +138,7 @@ func TestLoginOfServers(t *testing.T) {
 	fails("agentls.mcp.login", "old", "does not take the header Authorization of the editor's settings", "agentls.mcp.restart")
 	notes("agentls.mcp.login", "free", mcp.StatusReady, "free is ready and wants no login")
 	notes("agentls.mcp.login", "given", mcp.StatusReady, "given is ready and wants no login; it is shown the headers X-Key, X-Team of the editor's settings")
-	notes("agentls.mcp.login", "gone", mcp.StatusFailed, `gone is a program and wants no login; what it must know stands in "env" of editor`)
+	notes("agentls.mcp.login", "gone", mcp.StatusFailed, `gone is a program and wants no login; what it must know stands in "env" of the editor's settings`)
 	notes("agentls.mcp.login", "workspace", mcp.StatusReady, "workspace is part of agentls and wants no login")
 
 	notes("agentls.mcp.logout", "bare", mcp.StatusNeedsLogin, "agentls keeps no login of bare")

@@ -70,7 +70,7 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		{"/fake:dep|", []string{`/fake:"deploy it"`}},
 		{"/re|", []string{"/fake:review"}},
 		{"/nothing|", []string{}},
-		{"/mcp |", []string{"list", "tools", "resources", "prompts", "logs", "restart", "enable", "disable"}},
+		{"/mcp |", []string{"list", "tools", "resources", "prompts", "logs", "restart", "enable", "disable", "login", "logout"}},
 		{"/mcp re|", []string{"resources", "restart"}},
 		{"/mcp restart |", []string{"workspace", "fake"}},
 		{"/mcp tools fa|", []string{"fake"}},

@@ -57,7 +57,9 @@ func (l *logins) tell(server string, page mcp.LoginRequest) {
 // where the client can. A host that reads as another one is not opened unasked.
 func (s *Server) showLogin(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 	s.logins.tell(r.Server, r.Login)
-	s.showMessage(protocol.MessageTypeInfo, s.loginMessage(r.Server, r.Login))
+	text := s.loginMessage(r.Server, r.Login)
+	s.logMessage(protocol.MessageTypeInfo, text) // some editors show a message for a moment, or a part of it
+	s.showMessage(protocol.MessageTypeInfo, text)
 	if r.Login.Decoded == "" {
 		if err := s.openExternal(ctx, r.Login.URL); err != nil && !errors.Is(err, errCannotShow) {
 			s.o.Log.Warn("the page of a login was not opened", "server", r.Server, "err", err)

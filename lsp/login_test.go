@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/lsp/lsptest"
 	"agentls/mcp"
@@ -195,5 +196,21 @@ func TestLoginAtALookalike(t *testing.T) {
 	}
 	if strings.Contains(text, "](") || len(pages) != 0 {
 		t.Errorf("%q, %d opened", text, len(pages))
+	}
+}
+
+// A `/` line logs in and out as the commands do.
+func TestSlashLogin(t *testing.T) {
+	w, _, _, _ := loginWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, true)
+	ask := func(line string) string { return result[agent.Result](t, w.ask(line, nil)).Text }
+	for _, c := range []struct{ line, says string }{
+		{"/mcp login remote", "remote: you are logged in, and it is ready."},
+		{"/mcp login remote", "remote is ready and wants no login."},
+		{"/mcp logout remote", "agentls keeps no login of remote any more."},
+		{"/mcp logout remote", "agentls keeps no login of remote."},
+	} {
+		if got := ask(c.line); got != c.says {
+			t.Errorf("%s: %q", c.line, got)
+		}
 	}
 }

@@ -43,6 +43,24 @@ func slashMCP(s *Server, q *slashRequest) (local, error) {
 			return text, s.mcpError(ctx, q.command, info.Name, err)
 		}, nil
 	}
+	signs := map[string]func(context.Context, mcp.ServerInfo) (loginResult, error){
+		agent.MCPLogin: func(ctx context.Context, info mcp.ServerInfo) (loginResult, error) {
+			return s.loginTo(ctx, q.command, info, "")
+		},
+		agent.MCPLogout: func(ctx context.Context, info mcp.ServerInfo) (loginResult, error) {
+			return s.logout(ctx, q.command, info)
+		},
+	}
+	if sign := signs[do]; sign != nil {
+		return func(ctx context.Context) (string, error) {
+			now, _ := s.serverInfo(info.Name)
+			if note := s.noLogin(now); note != "" {
+				return note + ".", nil
+			}
+			r, err := sign(ctx, s.told(now))
+			return r.Note + ".", err
+		}, nil
+	}
 	acts := map[string]func(string) (mcp.ServerInfo, error){agent.MCPRestart: s.restart, agent.MCPEnable: s.enable, agent.MCPDisable: s.o.Manager.Disable}
 	return func(ctx context.Context) (string, error) {
 		now, err := acts[do](info.Name)

@@ -63,6 +63,8 @@ func TestSlashCommandsAnswerInTheBuffer(t *testing.T) {
 		{"/mcp prompts fake", []string{"- `/fake:review focus=…` — Review a pull request"}},
 		{"/mcp prompts workspace", []string{"`workspace` offers no prompts."}},
 		{"/mcp logs workspace", []string{"```text\n", " agentls info: ready, with 0 tools\n```"}},
+		{"/mcp login fake", []string{"fake is a program and wants no login; what it must know stands in \"env\" of the editor's settings."}},
+		{"/mcp logout workspace", []string{"workspace is part of agentls and wants no login."}},
 		{"/audit", []string{"No tool was called yet."}},
 		{"/undo", []string{"No run of this session is known that changed files"}},
 		{"/model", []string{"The model is `offline`.", "- `offline`"}},
