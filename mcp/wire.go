@@ -114,7 +114,7 @@ func (l *link) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*
 		return resp, nil
 	}
 	if ex.needs, ex.err = parseResultType(req.Method, resp.Result, l.modern); ex.err != nil {
-		return transport.NewJSONRPCErrorResponse(resp.ID, ex.err.Code, ex.err.Message, nil), nil
+		return transport.NewJSONRPCErrorResponse(resp.ID, ex.err.Code, ex.err.Message, nil), nil //nolint:nilerr // the server's answer, in our words
 	}
 	ex.result = resp.Result
 	forClient := emptyResult(req.Method)

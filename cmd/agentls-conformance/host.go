@@ -26,7 +26,7 @@ func (s scenario) connect(ctx context.Context) (*host, error) {
 	h := &host{log: log, manager: mcp.NewManager(mcp.Options{Name: "agentls", Version: "conformance", Environ: os.Environ(), Log: log})}
 	h.wg.Go(func() {
 		for e := range h.manager.Events() {
-			log.Info("event", "kind", string(e.Kind), "err", e.Err, "text", e.Text) //nolint:sloglint // a name
+			log.Info("event", "kind", string(e.Kind), "err", e.Err, "text", e.Text)
 		}
 	})
 	h.wg.Go(func() {

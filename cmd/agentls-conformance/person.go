@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"io"
-	"net/http"
 	"strings"
 
 	"agentls/mcp"
@@ -19,27 +17,9 @@ func (h *host) answer(ctx context.Context, r mcp.Request) {
 		content, err := filledIn(r.Elicit.Schema)
 		h.tolerate(err)
 		r.Reply(mcp.RequestAnswer{Accept: err == nil, Content: content})
-	case r.Kind == mcp.RequestLogin:
-		r.Reply(mcp.RequestAnswer{Accept: true})
-		h.tolerate(browse(ctx, r.Login.URL))
 	default:
 		r.Reply(mcp.RequestAnswer{})
 	}
-}
-
-// browse opens a page as a browser does whose person agrees: the suite's
-// authorization server sends it back at once.
-func browse(ctx context.Context, page string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
-	if err != nil {
-		return err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, 1<<20))
-	return resp.Body.Close()
 }
 
 // property is one field of a form (2025-11-25, elicitation, "Requested Schema").

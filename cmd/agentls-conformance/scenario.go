@@ -17,8 +17,6 @@ const (
 	patience = 25 * time.Second
 	// server is the name that the suite's server is configured under.
 	server = "suite"
-	// clientMetadata is the client ID metadata document that the suite knows.
-	clientMetadata = "https://conformance-test.local/client-metadata.json"
 	// modernVersion is the first version without initialize.
 	modernVersion = "2026-07-28"
 )

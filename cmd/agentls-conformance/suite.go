@@ -163,7 +163,7 @@ func scenarios(listed string) (names []string) {
 }
 
 // outcome is a line of the suite's summary.
-var outcome = regexp.MustCompile(`(?m)^([✓✗]) (\S+): (\d+) passed, (\d+) failed`) //nolint:gochecknoglobals // compiled once
+var outcome = regexp.MustCompile(`(?m)^([✓✗]) (\S+): (\d+) passed, (\d+) failed`)
 
 // outcomes returns which scenarios ran, and whether each passed, and how many
 // checks did.
