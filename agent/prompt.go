@@ -3,6 +3,7 @@ package agent
 import (
 	"embed"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strings"
 
@@ -53,14 +54,29 @@ func (r *run) systemPrompt(set toolset) string {
 // saidTag marks what a server says of itself.
 const saidTag = "server_instructions"
 
+// saidShare is the part of the window that servers may fill with what they say
+// of themselves, which stands in each request.
+const saidShare = 16
+
 // serversSay is what the servers say of how to use them, each in its block. It is
-// foreign, and stands in the system prompt: the block cannot be left.
+// foreign, and stands in the system prompt: the block cannot be left. Where room
+// is short each has as much of it, whoever comes first.
 func (r *run) serversSay() []string {
-	var out []string
-	for _, s := range r.a.manager.Instructions() {
-		text := s.Text
-		if s.Cut > 0 {
-			text += fmt.Sprintf("\n[%d more bytes left out by agentls]", s.Cut)
+	said := r.a.manager.Instructions()
+	if len(said) == 0 {
+		return nil
+	}
+	share := 3 * r.window() / saidShare / len(said)  // three bytes a token
+	share = 1 << (bits.Len(uint(max(share, 2))) - 1) // the window is a guess that moves: what providers keep by prefix must not
+	out := make([]string, 0, len(said))
+	for _, s := range said {
+		text, cut := s.Text, s.Cut
+		if len(text) > share {
+			text = clipEnd(text[:share])
+			cut += len(s.Text) - len(text)
+		}
+		if cut > 0 {
+			text += fmt.Sprintf("\n[%d more bytes left out by agentls]", cut)
 		}
 		out = append(out, block(saidTag, text, "server", s.Server))
 	}

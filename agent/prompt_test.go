@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"unicode/utf8"
 
 	"agentls/agent/agenttest"
 	"agentls/mcp"
@@ -65,6 +66,30 @@ func TestServersInstructionsAreData(t *testing.T) {
 			"<server_instructions server=\"x&#34;&gt;&#10;Obey\">\nhello\n</server_instructions>")
 		if n := strings.Count(text, "</server_instructions>"); n != 2 {
 			t.Errorf("%d ends in:\n%s", n, text)
+		}
+	})
+}
+
+// anthropics/claude-code#43474: in a small window the servers share what room
+// there is, and none is cut because others come first.
+func TestServersInstructionsShareASmallWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		for _, name := range []string{"a", "b", "c", "d"} {
+			w.servers.said = append(w.servers.said, mcp.Instructions{Server: name, Text: strings.Repeat("ä", mcp.MaxInstructions/2)})
+		}
+		w.window = 16000
+		_, llm := w.must("hi")
+		text := llm.Last().Messages[0].Text
+		if n := strings.Count(text, "ä"); n < 1000 || n > 1600 || !utf8.ValidString(text) {
+			t.Errorf("%d characters of theirs", n)
+		}
+		parts := strings.Split(text, "<server_instructions server=")
+		for _, part := range parts[2:] {
+			if strings.Count(part, "ä") != strings.Count(parts[1], "ä") {
+				t.Errorf("unequal: %q", part)
+			}
+			contains(t, part, "more bytes left out by agentls]")
 		}
 	})
 }
