@@ -48,6 +48,7 @@ type connection struct {
 	note      func(level, text string) // puts a line into the server's log
 	gap       func()                   // told when updates of resources may have been missed
 	missed    func()                   // told when any notification may have been missed
+	turns     turns                    // for long work on lists
 	redact    func(string) string
 
 	ctx    context.Context //nolint:containedctx // the connection's lifetime; ends by end

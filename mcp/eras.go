@@ -148,7 +148,7 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 	}
 	c := &connection{
 		carrier: under, modern: w.modern, inbox: newInbox(s.timing.debounce, s.timing.debounceMax), timeout: s.cfg.Timeout, longest: s.timing.longest,
-		retry: s.timing.backoff / 4, problem: s.problem, note: func(level, text string) { s.logs.add(logOwn, level, text) }, gap: s.cache.bodies.gap,
+		retry: s.timing.backoff / 4, problem: s.problem, note: func(level, text string) { s.logs.add(logOwn, level, text) }, gap: s.cache.bodies.gap, turns: s.turns,
 		redact: s.secrets.Redact, listen: make(chan struct{}, 1),
 	}
 	s.dialed = c

@@ -97,7 +97,7 @@ func newManager(o Options, t timing) *Manager {
 	}
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, flows: map[string]*loginFlow{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
-		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), eras: &eras{},
+		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), turns: newTurns(), eras: &eras{},
 		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, o.Hold, BaseEnviron(o.Environ), o.Log),
 	}
 	m.logins = oauth.New(oauth.Options{File: o.LoginsFile, HTTP: m.http.get, Learn: o.Secrets.Add, Name: o.Name, Version: o.Version, Log: o.Log})

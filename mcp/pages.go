@@ -23,6 +23,7 @@ type pager struct {
 	add     func(json.RawMessage) bool                                                 // takes an item; false: it is malformed
 	life    func(page json.RawMessage) lifetime                                        // what a page says of itself
 	problem func(string)
+	turns   turns // for taking in a page
 }
 
 // all gives every item to add. A cursor is opaque and sent back byte for byte:
@@ -45,21 +46,26 @@ func (p pager) all(ctx context.Context) (life lifetime, pages int, err error) {
 		if err != nil {
 			return life, pages, err
 		}
-		list, next, odd := parsePage(raw, p.key)
-		if pages++; pages == 1 {
-			life = p.life(raw)
-		} else {
-			life = life.and(p.life(raw))
-		}
-		if odd {
-			bad++
-		}
-		for _, item := range list[:min(len(list), maxItems-items)] {
-			if !p.add(item) {
+		var next json.RawMessage
+		p.turns.do(func() {
+			var list []json.RawMessage
+			var odd bool
+			list, next, odd = parsePage(raw, p.key)
+			if pages++; pages == 1 {
+				life = p.life(raw)
+			} else {
+				life = life.and(p.life(raw))
+			}
+			if odd {
 				bad++
 			}
-		}
-		items += len(list)
+			for _, item := range list[:min(len(list), maxItems-items)] {
+				if !p.add(item) {
+					bad++
+				}
+			}
+			items += len(list)
+		})
 		switch {
 		case items > maxItems || items == maxItems && !missing(next):
 			p.problem(fmt.Sprintf("the server's list of %s was cut at %d items", p.key, maxItems))
@@ -96,7 +102,7 @@ func collect[T any](ctx context.Context, c *connection, m listMethod, parse func
 	seen := map[string]bool{}
 	items := []T{}
 	p := pager{
-		key: m.key, problem: c.problem,
+		key: m.key, problem: c.problem, turns: c.turns,
 		fetch: func(ctx context.Context, cursor json.RawMessage) (json.RawMessage, error) {
 			return c.page(ctx, m, cursor)
 		},

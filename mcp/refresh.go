@@ -117,8 +117,12 @@ func (s *session) refreshResources(ctx context.Context, c *connection) error {
 		}
 	}
 	resources.asked, templates.asked = asked, asked
-	d, first := s.cache.replace(resources, templates)
-	s.cache.reindex()
+	var d difference
+	first := false
+	s.turns.do(func() {
+		d, first = s.cache.replace(resources, templates)
+		s.cache.reindex()
+	})
 	s.update(func() { s.fetchedList(listResources, err) })
 	if d.any && !first {
 		s.events.put(d.event(s.cfg.Name, EventResources))

@@ -23,6 +23,7 @@ type hub struct {
 	log           *slog.Logger
 	events        *events
 	changes       changes
+	turns         turns // for long work on lists
 	requests      *requests
 	eras          *eras
 	http          *remoteTransport

@@ -147,26 +147,11 @@ func (b *bench) againstEcho(ctx context.Context, s *server) (row, error) {
 		return row{}, err
 	}
 	ours.ask = ours.ask[len(ours.ask)-1:]
-	var reply json.RawMessage
-	err = s.Call(ctx, "textDocument/completion", map[string]any{
-		"textDocument": map[string]string{"uri": "file:///bench/0.agentls.md"}, "position": map[string]int{"line": 0, "character": len(text)},
-	}, &reply)
-	if err != nil {
-		return row{}, err
-	}
-	file := filepath.Join(b.dir, "reply.json")
-	if err := os.WriteFile(file, reply, 0o600); err != nil {
-		return row{}, err
-	}
-	echo, err := b.process(ctx, b.self, "", echoVariable+"="+file)
+	echo, floor, size, err := b.echo(ctx, s, text)
 	if err != nil {
 		return row{}, err
 	}
 	defer func() { _ = echo.Close() }()
-	floor, err := echo.newProbe(ctx, text)
-	if err != nil {
-		return row{}, err
-	}
 	floor.ask = ours.ask
 	var a, e took
 	for range b.samples(20) { // in turns, so that both meet the same noise
@@ -182,7 +167,32 @@ func (b *bench) againstEcho(ctx context.Context, s *server) (row, error) {
 	}
 	r := float64(a.p50()) / float64(e.p50())
 	return row{
-		fmt.Sprintf("completion of a mention at 1,000 cached resources, an answer of %d KB", len(reply)>>10), "p50 ≤ 3× an echo",
+		fmt.Sprintf("completion of a mention at 1,000 cached resources, an answer of %d KB", size>>10), "p50 ≤ 3× an echo",
 		fmt.Sprintf("%s (%s against %s; p99 %s against %s)", ratio(r, 1), ms(a.p50()), ms(e.p50()), ms(a.p99()), ms(e.p99())), r <= 3,
 	}, nil
+}
+
+// echo starts a process that answers as s does now at the end of a text, in the
+// first buffer, and gives a probe of it, and the answer's size in bytes.
+func (b *bench) echo(ctx context.Context, s *server, text string) (echo *server, floor *probe, size int, err error) {
+	var reply json.RawMessage
+	err = s.Call(ctx, "textDocument/completion", map[string]any{
+		"textDocument": map[string]string{"uri": "file:///bench/0.agentls.md"}, "position": map[string]int{"line": 0, "character": len(text)},
+	}, &reply)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	b.folder++
+	file := filepath.Join(b.dir, fmt.Sprintf("reply%d.json", b.folder))
+	if err := os.WriteFile(file, reply, 0o600); err != nil {
+		return nil, nil, 0, err
+	}
+	if echo, err = b.process(ctx, b.self, "", echoVariable+"="+file); err != nil {
+		return nil, nil, 0, err
+	}
+	if floor, err = echo.newProbe(ctx, text); err != nil {
+		_ = echo.Close()
+		return nil, nil, 0, err
+	}
+	return echo, floor, len(reply), nil
 }

@@ -47,6 +47,7 @@ func sections() []section {
 		{"cancel", cancels},
 		{"updates", updates},
 		{"sizes", sizes},
+		{"hosts", hosts},
 		{"loop", loops},
 		{"session", sessions},
 		{"search", searches},
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("agentls-bench", flag.ContinueOnError)
 	binary := flags.String("agentls", "bin/agentls", "the built binary")
 	write := flags.String("write", "", "a file to write the table to")
-	only := flags.String("only", "", "the sections to measure, with commas between: initialize, chunks, cancel, updates, sizes, loop, session, search")
+	only := flags.String("only", "", "the sections to measure, with commas between: initialize, chunks, cancel, updates, sizes, hosts, loop, session, search")
 	less := flags.Int("less", 1, "take so many times fewer samples, for a try")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -45,7 +45,7 @@ func TestEachSectionMeasures(t *testing.T) {
 	// Those of two figures stand on two lines.
 	page, shown := string(r.markdown()), bytes.Buffer{}
 	r.print(&shown)
-	if n := strings.Count(page, "\n| ") - 2; n != 19 || len(r.rows) != n {
+	if n := strings.Count(page, "\n| ") - 2; n != 25 || len(r.rows) != n {
 		t.Errorf("%d rows\n%s", n, page)
 	}
 	if !strings.Contains(page, "agentls 0.") || !strings.Contains(shown.String(), "met") {

@@ -39,6 +39,7 @@ type setup struct {
 	root     string   // the workspace folder; empty: none
 	home     string   // where the state is; empty: a new folder
 	limits   map[string]int
+	tools    []string // the only ones of each server that are on; none: all are
 }
 
 // scratch makes a new folder.
@@ -110,7 +111,11 @@ func (s *server) initialize(ctx context.Context, root string, options map[string
 func (b *bench) options(u setup) map[string]any {
 	servers := map[string]any{}
 	for name, o := range u.servers {
-		servers[name] = map[string]any{"command": b.self, "env": mcptest.Environment(o)}
+		one := map[string]any{"command": b.self, "env": mcptest.Environment(o)}
+		if u.tools != nil {
+			one["enabledTools"] = u.tools
+		}
+		servers[name] = one
 	}
 	notifications := "off"
 	if u.loud {

@@ -28,6 +28,7 @@ type fake struct {
 	back      json.RawMessage // the id of what ask_cancel sent last
 	needed    int             // rounds of need
 	refused   bool            // the last call of refuse was
+	made      []any           // the resources there were at first; nil: not made yet
 	late      int             // resources added
 	changes   map[string]int
 	mutated   bool

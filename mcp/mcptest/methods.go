@@ -195,25 +195,28 @@ func (f *fake) scheme() string {
 func (f *fake) resources() []any {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n := 3
-	if f.Resources != nil {
-		n = *f.Resources
-	}
 	item := func(name string) object {
 		return object{"uri": f.scheme() + "://" + name, "name": name, "mimeType": "text/markdown", "description": "Document " + name}
 	}
-	var out []any
-	name := func(i int) string { return fmt.Sprintf("doc%d.md", i) }
-	if f.Tree != 0 {
-		name = tree(f.Tree)
+	if f.made == nil { // once: a page of a long list would take as long as all of it
+		n := 3
+		if f.Resources != nil {
+			n = *f.Resources
+		}
+		name := func(i int) string { return fmt.Sprintf("doc%d.md", i) }
+		if f.Tree != 0 {
+			name = tree(f.Tree)
+		}
+		f.made = make([]any, 0, n+len(f.Listed))
+		for i := range n {
+			f.made = append(f.made, item(name(i)))
+		}
+		for _, line := range f.Listed {
+			uri, title, _ := strings.Cut(line, "\t")
+			f.made = append(f.made, object{"uri": uri, "name": uri[strings.LastIndexByte(uri, '/')+1:], "title": title})
+		}
 	}
-	for i := range n {
-		out = append(out, item(name(i)))
-	}
-	for _, line := range f.Listed {
-		uri, title, _ := strings.Cut(line, "\t")
-		out = append(out, object{"uri": uri, "name": uri[strings.LastIndexByte(uri, '/')+1:], "title": title})
-	}
+	out := slices.Clip(f.made)
 	for i := range f.late {
 		out = append(out, item(fmt.Sprintf("late%d.md", i)))
 	}
