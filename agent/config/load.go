@@ -166,7 +166,9 @@ func (l *loader) whole(root node) {
 			continue
 		}
 		switch m.key {
-		case "$schema", "workspaceTrusted": // workspaceTrusted is initialize's
+		case "workspaceTrusted": // initialize's
+		case "$schema":
+			m.text() // for the editor: only its type is looked at
 		case "provider":
 			if s, ok := m.text(); ok {
 				l.provider = s

@@ -35,7 +35,7 @@ Find out what is not right yet:    agentls doctor`,
 	}
 	// Editors pass it to every language server.
 	root.Flags().Bool("stdio", true, "serve on standard input and output (always so)")
-	root.AddCommand(askCommand(p), mcpCommand(p), auditCommand(p), doctorCommand(p), demoCommand(p), versionCommand())
+	root.AddCommand(askCommand(p), mcpCommand(p), auditCommand(p), doctorCommand(p), configCommand(p), demoCommand(p), versionCommand())
 	return root
 }
 
