@@ -229,5 +229,5 @@ func (w *question) howToElicit() string {
 	if e.link == nil && len(e.form.Fields) > 0 {
 		content = fmt.Sprintf(`, "content": %s`, breakLinks(clean(e.example())))
 	}
-	return fmt.Sprintf(`%s. Your editor cannot ask for it. Answer by the command agentls.approve with {"id": %q, "decision": "once"%s}, or decline with {"id": %q, "decision": "deny"}.`, w.message, w.id, content, w.id)
+	return fmt.Sprintf(`%s Your editor cannot ask for it. Answer by the command agentls.approve with {"id": %q, "decision": "once"%s}, or decline with {"id": %q, "decision": "deny"}.`, sentence(w.message), w.id, content, w.id)
 }

@@ -44,7 +44,7 @@ func (q *questions) formDialog(ctx context.Context, w *question, ask askFunc) (a
 		titles = append(titles, send)
 	}
 	titles = append(titles, fillIn)
-	title, err := ask(w.message+". It wants "+q.fieldsInWords(form), titles)
+	title, err := ask(sentence(w.message)+" It wants "+q.fieldsInWords(form), titles)
 	switch {
 	case err != nil:
 		return answer, false, err
@@ -55,6 +55,14 @@ func (q *questions) formDialog(ctx context.Context, w *question, ask askFunc) (a
 		return agent.Answer{Decision: agent.DecisionOnce, Content: defaults}, true, nil
 	}
 	return declined(title), true, nil
+}
+
+// sentence ends a text as one, for another to follow.
+func sentence(text string) string {
+	if text == "" || strings.HasSuffix(text, ".") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, ":") {
+		return text
+	}
+	return text + "."
 }
 
 // declined is the answer of a title that gives nothing.
@@ -184,7 +192,7 @@ func (q *questions) pickDialog(w *question, steps []pickStep, ask askFunc) (answ
 			return send, true, nil
 		}
 		titles := []string{decline, sendForm, startOver}
-		text := w.message + ". Send this to it? " + q.inWords(w.elicit.form, send.Content)
+		text := sentence(w.message) + " Send this to it? " + q.inWords(w.elicit.form, send.Content)
 		if len(steps) == 0 {
 			titles, text = []string{decline, "Accept"}, w.message
 		}
@@ -202,7 +210,7 @@ func (q *questions) pickDialog(w *question, steps []pickStep, ask askFunc) (answ
 // pick asks for one field. title is empty or decline where none was picked.
 func (q *questions) pick(step pickStep, text string, ask askFunc) (value json.RawMessage, title string, err error) {
 	f := step.field
-	text += ". " + q.label(f)
+	text = sentence(text) + " " + q.label(f)
 	if about := q.s.tell(f.Description); about != "" {
 		text += ": " + about
 	}
@@ -235,7 +243,7 @@ func (q *questions) pickSome(step pickStep, text string, ask askFunc) (value jso
 		if problem == nil || !f.Required && len(chosen) == 0 {
 			titles = append(titles, doneWith)
 		}
-		said := text + ". Chosen: " + q.s.tell(f.InWords(value))
+		said := sentence(text) + " Chosen: " + q.s.tell(f.InWords(value))
 		if problem != nil {
 			said += " (it " + q.s.tell(problem.Error()) + ")"
 		}

@@ -42,7 +42,7 @@ func (q *questions) linkQuestion(w *question, r mcp.Request) {
 		return
 	}
 	w.reason = fmt.Sprintf("%s wants you to open a page of %s in your browser: %s", server, hostShown(l), says)
-	w.message = w.reason + ". The whole address is " + l.URL
+	w.message = sentence(w.reason) + " The whole address is " + l.URL
 	if l.Decoded != "" {
 		w.message += " (Careful: the name of its host is spelled with letters that can pass for others.)"
 	}
