@@ -91,6 +91,9 @@ type elicitParams struct {
 	Message string          `json:"message"`
 	Mode    string          `json:"mode"`
 	Schema  json.RawMessage `json:"requestedSchema,omitzero"` // of a form
+	// Fields is the form once more, in the order of its properties and without
+	// the many ways to write one.
+	Fields []fieldParams `json:"fields,omitzero"`
 	// URL is opened by the server once the answer is yes, whole; Host is the
 	// part of it that says whose it is. Opened: it was opened before, and yes
 	// says that what it is for is done.
@@ -99,6 +102,41 @@ type elicitParams struct {
 	Opened bool   `json:"opened,omitzero"`
 	// Problem says what was wrong with the answer before.
 	Problem string `json:"problem,omitzero"`
+}
+
+// fieldParams is one field of a form.
+type fieldParams struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title,omitzero"`
+	Description string          `json:"description,omitzero"`
+	Kind        mcp.FieldKind   `json:"kind"` // string, number, integer, boolean, enum, enums or list
+	Hint        string          `json:"hint,omitzero"`
+	Required    bool            `json:"required"`
+	Secret      bool            `json:"secret"` // it is not to be seen while it is typed
+	Options     []optionParams  `json:"options,omitzero"`
+	Default     json.RawMessage `json:"default,omitzero"`
+}
+
+// optionParams is a value of an enumeration.
+type optionParams struct {
+	Value json.RawMessage `json:"value"`
+	Title string          `json:"title"`
+}
+
+// fieldParams are those of a form.
+func (q *questions) fieldParams(form mcp.Form) []fieldParams {
+	list := []fieldParams{}
+	for _, f := range form.Fields {
+		p := fieldParams{
+			Name: f.Name, Title: q.s.tell(f.Title), Description: q.s.tell(f.Description), Kind: f.Kind, Hint: q.s.tell(f.Hint()), Required: f.Required,
+			Secret: f.Secret, Default: f.Default,
+		}
+		for _, o := range f.Options {
+			p.Options = append(p.Options, optionParams{o.Value, q.s.tell(o.Title)})
+		}
+		list = append(list, p)
+	}
+	return list
 }
 
 // elicitParams are those of a question.
@@ -110,6 +148,8 @@ func (q *questions) elicitParams(w *question, problem string) elicitParams {
 	}
 	if e.link != nil {
 		p.URL, p.Host, p.Opened = e.link.URL, hostShown(*e.link), e.opened
+	} else {
+		p.Fields = q.fieldParams(e.form)
 	}
 	return p
 }

@@ -225,6 +225,16 @@ func TestSecretsOfAnElicitation(t *testing.T) {
 	}
 }
 
+// What a person leaves out does not come back as its default.
+func TestFieldThatIsLeftOut(t *testing.T) {
+	llm := elicits(t, `{"message":"?","requestedSchema":{"type":"object","properties":{"stage":{"enum":["dev","prod"],"default":"prod"}}}}`)
+	w := elicitWorld(t, llm, setup{answers: map[string]lsptest.Answer{"window/showMessageRequest": title(leaveOut)}})
+	result[agent.Result](t, w.ask("hi", nil))
+	if got := toldModel(llm)[0]; !strings.Contains(got, `"content":{}`) {
+		t.Error(got)
+	}
+}
+
 // In MRTR the question comes in the same way, in the name of the run.
 func TestElicitationOfAModernServer(t *testing.T) {
 	llm := agenttest.NewLLM(t, agenttest.Call(agent.ToolCall{ID: "1", Name: "mcp__fake__need", Arguments: `{"state":"s","inputs":{"who":{"method":"elicitation/create","params":` + stageForm + `}}}`}), agenttest.Text("done"))
@@ -302,10 +312,10 @@ func TestStepsThroughAForm(t *testing.T) {
 		{`{"type":"object"}`, "denied by the user", []string{decline}},
 		{`{"type":"object"}`, dismissed, []string{"OK"}},
 		{`{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"]}`, `{"b":false}`, []string{"No"}},
-		{`{"type":"object","properties":{"b":{"type":"boolean","default":true}}}`, `{}`, []string{leaveOut}},
+		{`{"type":"object","properties":{"b":{"type":"boolean","default":true}}}`, `{"b":null}`, []string{leaveOut}},
 		{`{"type":"object","properties":{"b":{"type":"boolean"}},"required":["b"]}`, dismissed, []string{leaveOut}},
 		{`{"type":"object","properties":{"l":{"enum":[1,2]},"m":{"enum":[1,2]}},"required":["l","m"]}`, `{"l":2,"m":1}`, []string{"2", "1", sendForm}},
-		{`{"type":"object","properties":{"f":{"type":"array","items":{"enum":["x"]},"minItems":1}}}`, `{}`, []string{doneWith, sendForm}},
+		{`{"type":"object","properties":{"f":{"type":"array","items":{"enum":["x"]},"minItems":1}}}`, `{"f":null}`, []string{doneWith, sendForm}},
 	} {
 		a, ok, steps := dialog(t, c.schema, c.titles...)
 		if got := string(a.Content); !ok || got != c.want && a.Reason != c.want {

@@ -184,15 +184,16 @@ func (q *questions) pickDialog(w *question, steps []pickStep, ask askFunc) (answ
 			}
 			values[step.field.Name] = value
 		}
-		content, _ := json.Marshal(values) // is JSON
-		if send.Content, err = w.elicit.check(content); err != nil {
+		send.Content, _ = json.Marshal(values) // is JSON
+		content, err := w.elicit.check(send.Content)
+		if err != nil {
 			return deny(dismissed), true, nil // cannot be: each was checked
 		}
 		if len(steps) == 1 && steps[0].field.Kind != mcp.FieldEnums {
 			return send, true, nil
 		}
 		titles := []string{decline, sendForm, startOver}
-		text := sentence(w.message) + " Send this to it? " + q.inWords(w.elicit.form, send.Content)
+		text := sentence(w.message) + " Send this to it? " + q.inWords(w.elicit.form, content)
 		if len(steps) == 0 {
 			titles, text = []string{decline, "Accept"}, w.message
 		}

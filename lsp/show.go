@@ -264,9 +264,8 @@ func (w *question) answerOf(d agent.Decision, reason string, arguments, content 
 	if err != nil || w.elicit == nil || answer.Decision == agent.DecisionDeny {
 		return answer, err
 	}
-	if answer.Content, err = w.elicit.check(content); w.elicit.link != nil {
-		answer.Content = content
-	}
+	_, err = w.elicit.check(content)
+	answer.Content = content // as given: what is null in it must not get its default
 	return answer, err
 }
 

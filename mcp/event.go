@@ -89,6 +89,6 @@ type LoginRequest struct {
 type RequestAnswer struct {
 	Accept, Decline bool
 	Value           string          // of an input request
-	Content         json.RawMessage // of an elicit request, an object; of a sample request as [SampleResult.Answer] has it
+	Content         json.RawMessage // of an elicit request as [Form.Check] takes it; of a sample request as [SampleResult.Answer] has it
 	Problem         string          // of a sample request that was not answered though nobody refused it: why, for the server
 }

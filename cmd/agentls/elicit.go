@@ -39,9 +39,8 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 			}
 			values[f.Name] = value
 		}
-		content, _ := json.Marshal(values) // is JSON
-		checked, err := r.Elicit.Form.Check(content)
-		if err != nil { // cannot be: each was checked
+		content, _ := json.Marshal(values)                      // is JSON
+		if _, err := r.Elicit.Form.Check(content); err != nil { // cannot be: each was checked
 			return declined
 		}
 		fmt.Fprintf(t.tty, "  It would get: %s\n", oneLine(string(shownContent(r.Elicit.Form, values)), 20000))
@@ -52,7 +51,7 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 		}
 		switch strings.ToLower(strings.TrimSpace(line)) {
 		case "y", "yes":
-			return mcp.RequestAnswer{Accept: true, Content: checked}
+			return mcp.RequestAnswer{Accept: true, Content: content}
 		case "a", "again":
 			continue
 		}

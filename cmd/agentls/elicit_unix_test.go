@@ -73,7 +73,7 @@ const personForm = `{"type":"object","properties":{
 
 func TestFormOnATerminal(t *testing.T) {
 	a, seen := onTerminal(t, formOf(t, personForm), "y", "Al", "Ada", "", "", "blue", "2", "y")
-	if !a.Accept || string(a.Content) != `{"name":"Ada","age":7,"color":"#0f0"}` {
+	if !a.Accept || string(a.Content) != `{"age":7,"color":"#0f0","name":"Ada","note":null}` {
 		t.Errorf("%+v %s\n%s", a, a.Content, seen)
 	}
 	for _, want := range []string{
@@ -87,7 +87,7 @@ func TestFormOnATerminal(t *testing.T) {
 	if strings.Contains(seen, "\x1b") {
 		t.Errorf("%q", seen)
 	}
-	if a, seen := onTerminal(t, formOf(t, personForm), "y", "Ada", "", "", "1", "a", "Bob", "8", "x", "1", "yes"); string(a.Content) != `{"name":"Bob","age":8,"note":"x","color":"#f00"}` {
+	if a, seen := onTerminal(t, formOf(t, personForm), "y", "Ada", "", "", "1", "a", "Bob", "8", "x", "1", "yes"); string(a.Content) != `{"age":8,"color":"#f00","name":"Bob","note":"x"}` {
 		t.Errorf("%s\n%s", a.Content, seen)
 	}
 }

@@ -1,4 +1,4 @@
-// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled),
+// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled), elicit,
 // die (in the middle of the call).
 // Usage: node mcp.mjs LOG. Logs what it gets; ends when its stdin does, or after ten minutes.
 import { appendFileSync } from "node:fs";
@@ -15,9 +15,11 @@ const tools = [
   { name: "echo", description: "Says it back", inputSchema: schema({ text: { type: "string" } }) },
   { name: "add_resource", description: "Adds a resource", inputSchema: schema({ name: { type: "string" } }) },
   { name: "sleep", description: "Sleeps for a minute", inputSchema: schema() },
+  { name: "elicit", description: "Asks a person and says what came", inputSchema: schema({ params: { type: "object" } }) },
   { name: "die", description: "Ends the server, not the call", inputSchema: schema() },
 ];
 const sleeping = new Map(); // timers by request id
+const asked = new Map(); // requests for a person's answer by the id of ours
 
 const say = (id, text) => write({ id, result: { content: [{ type: "text", text }] } });
 
@@ -29,6 +31,10 @@ const calls = {
     say(id, `added ${name}`);
   },
   sleep: (id) => sleeping.set(id, setTimeout(() => say(id, "slept"), 60_000)),
+  elicit(id, { params }) {
+    asked.set(`ask-${id}`, id);
+    write({ id: `ask-${id}`, method: "elicitation/create", params });
+  },
   die() {
     console.error("out of luck");
     process.exit(1);
@@ -52,8 +58,9 @@ const methods = {
 
 createInterface({ input: process.stdin })
   .on("line", (line) => {
-    const { id, method, params = {} } = JSON.parse(line);
+    const { id, method, params = {}, result } = JSON.parse(line);
     log({ method, params });
+    if (asked.has(id)) return say(asked.get(id), `answer ${JSON.stringify(result)}`);
     if (method === "notifications/cancelled") clearTimeout(sleeping.get(params.requestId));
     if (id === undefined || method === undefined) return;
     if (method === "tools/call" && calls[params.name]) calls[params.name](id, params.arguments ?? {});

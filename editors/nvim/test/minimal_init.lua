@@ -38,6 +38,27 @@ function choose(title) -- a title; "" dismisses; nil: leave it open
   end
 end
 
+function choose_each(titles) -- one title for each question, in their order; then they are left open
+  local function next_title()
+    choose(table.remove(titles, 1))
+    local select = vim.ui.select
+    vim.ui.select = function(...)
+      next_title()
+      select(...)
+    end
+  end
+  next_title()
+end
+
+inputs = {} -- what vim.ui.input was asked, while type_each is set
+function type_each(values) -- a text for each, in their order; vim.NIL dismisses
+  vim.ui.input = function(options, on_confirm)
+    table.insert(inputs, { prompt = options.prompt, default = options.default })
+    local value = table.remove(values, 1)
+    on_confirm(value ~= vim.NIL and value or nil)
+  end
+end
+
 function server_ready() -- the tools and resources of the MCP servers are there
   if #vim.lsp.get_clients({ name = "agentls", bufnr = 0 }) == 0 then
     return false

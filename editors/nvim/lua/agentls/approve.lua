@@ -105,27 +105,6 @@ local function ask_decision(question, on_result)
   end)
 end
 
----Asks for the one property of the schema: a text, one of several, or a password.
----@param question agentls.Question
----@param on_result fun(result?: agentls.ApproveResult)
-local function ask_value(question, on_result)
-  local params = question.params --[[@as agentls.ElicitParams]]
-  local name, property = next(params.requestedSchema.properties)
-  local function on_value(value)
-    on_result(text.known(value) and { decision = "once", content = { [name] = value } } or nil)
-  end
-  local prompt = text.plain(params.message)
-  if property.enum then
-    return vim.ui.select(property.enum, { prompt = prompt, kind = "agentls_elicit", format_item = text.plain }, on_value)
-  end
-  local options = { prompt = prompt .. ": ", default = property.default, cancelreturn = vim.NIL }
-  if property.writeOnly then
-    return on_value(vim.fn.inputsecret(options))
-  end
-  options.cancelreturn = nil
-  vim.ui.input(options, on_value)
-end
-
 function show_next()
   if active or #queue == 0 then
     return
@@ -142,7 +121,7 @@ function show_next()
     end
   end
   question.blocking = true
-  local ok, err = pcall(question.params.requestedSchema and ask_value or ask_decision, question, on_result)
+  local ok, err = pcall(question.params.mode and require("agentls.elicit").ask or ask_decision, question, on_result)
   question.blocking = false
   if not ok then -- Ctrl-C, or a select of a plugin that fails
     on_result(nil)

@@ -57,7 +57,23 @@
 ---@field session? string
 ---@field server? string
 ---@field message string
----@field requestedSchema {properties: table<string, {enum?: string[], default?: string, writeOnly?: boolean}>} one property
+---@field mode "form"|"url"
+---@field fields? agentls.Field[] of a form, in its order
+---@field url? string of a link; the server opens it after a yes
+---@field host? string of the link
+---@field opened? boolean the link was opened before: a yes says that what it is for is done
+---@field problem? string what was wrong with the answer before
+
+---@class agentls.Field
+---@field name string
+---@field title? string
+---@field description? string
+---@field kind "string"|"number"|"integer"|"boolean"|"enum"|"enums"|"list"
+---@field hint? string
+---@field required boolean
+---@field secret boolean
+---@field options? {value: string|number|boolean, title: string}[]
+---@field default? any
 
 ---@class agentls.UndoResult
 ---@field restored string[] URIs
@@ -88,4 +104,4 @@
 ---@class (exact) agentls.ApproveResult
 ---@field decision "once"|"session"|"always"|"deny"
 ---@field reason? string
----@field content? table<string, string> the answer to agentls/elicit
+---@field content? table<string, any> the answer to agentls/elicit
