@@ -158,6 +158,26 @@ func TestCompleteOffersWhatIsTypedWhole(t *testing.T) {
 	}
 }
 
+// Seen of @primeng/mcp 22.1.1, whose templates span what it lists, and of
+// @cyanheads/git-mcp-server 2.15.3, whose template has no variable.
+func TestCompleteOffersNoTemplateForWhatIsListed(t *testing.T) {
+	s := snap("s", named("ui2://a/button.md button", "ui2://a/b listed", "git://wd wd"),
+		Template{URITemplate: "ui2://a/{component}.md", Name: "docs"}, Template{URITemplate: "ui2://a/{component}/api.json", Name: "api"},
+		Template{URITemplate: "ui2://a/b{?x}", Name: "more"}, Template{URITemplate: "git://wd", Name: "a template"})
+	for prefix, want := range map[string][]string{
+		"s:ui2://a/button.md": {"s:ui2://a/button.md"},
+		"s:git://wd":          {"s:git://wd"},
+		"s:git":               {"s:git://wd"},
+		"s:ui2://a/c":         {"s:ui2://a/c", "s:ui2://a/c"}, // what is typed may go on to be either
+		"s:ui2://a/b":         {"s:ui2://a/b", "s:ui2://a/button.md"},
+	} {
+		items, _ := complete([]serverSnapshot{s}, nil, prefix, 100)
+		if got := inserts(items); !slices.Equal(got, want) {
+			t.Errorf("%q:\n got %q\nwant %q", prefix, got, want)
+		}
+	}
+}
+
 // anthropics/claude-code#77342: what is listed is the title, or the name; what is inserted
 // is the URI.
 func TestCandidates(t *testing.T) {

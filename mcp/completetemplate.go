@@ -95,11 +95,16 @@ func (c *completer) templates(s *serverSnapshot) {
 			}
 			t, ok = max(t, tierPrefix), true
 		}
-		if ok {
-			c.hits[t] = append(c.hits[t], hit{
-				server: s, template: &tpl.Template, label: label(tpl.Title, tpl.Name, tpl.URITemplate), insert: c.insertTemplate(s.mention, tpl),
-			})
+		if !ok {
+			continue
 		}
+		uri, whole := c.certain(tpl)
+		if _, listed := s.index.known.find(uri); listed {
+			continue // as what it is
+		}
+		c.hits[t] = append(c.hits[t], hit{
+			server: s, template: &tpl.Template, label: label(tpl.Title, tpl.Name, tpl.URITemplate), insert: c.mention(s.mention, uri, whole),
+		})
 	}
 }
 
@@ -141,21 +146,21 @@ func (c *completer) mention(name, uri string, whole bool) string {
 	return "@" + name + ":" + c.opener + uri
 }
 
-// insertTemplate writes what is certain of a template's URI, and keeps what
-// was typed of the rest.
-func (c *completer) insertTemplate(name string, tpl *indexedTemplate) string {
+// certain is what is certain of a template's URI, what was typed of the rest
+// kept, and whether that is all of it.
+func (c *completer) certain(tpl *indexedTemplate) (uri string, whole bool) {
 	literal, _, variable := strings.Cut(tpl.URITemplate, "{")
 	switch in := c.into(tpl); {
 	case !variable:
-		return MentionText(name, literal)
+		return literal, true
 	case in == nil:
-		return c.mention(name, literal, false)
+		return literal, false
 	case in.variable != nil:
-		return c.mention(name, c.query, false)
+		return c.query, false
 	case in.leads:
-		return c.mention(name, c.query+in.rest, false)
+		return c.query + in.rest, false
 	default:
 		rest, whole := tpl.uri.after(in.next)
-		return c.mention(name, c.query+in.rest+rest, whole)
+		return c.query + in.rest + rest, whole
 	}
 }
