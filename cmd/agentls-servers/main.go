@@ -22,6 +22,10 @@ import (
 	"time"
 )
 
+// maxTold is how many faults of a server are told: one kind may be found at
+// each of its resources.
+const maxTold = 10
+
 // timeout bounds the whole: a server that hangs must not hang this.
 const timeout = 10 * time.Minute
 
@@ -116,7 +120,7 @@ func pick(list []server, names []string) ([]server, error) {
 func tell(out io.Writer, s *seen, verbose bool) {
 	_, _ = fmt.Fprintf(out, "%-24s %-8s %6d ms  tools %-4s resources %-8s prompts %-3s %s\n",
 		s.server.Name, s.status, s.started.Milliseconds(), s.tools, s.resources, s.prompts, s.outcome())
-	for _, f := range s.faults {
+	for _, f := range s.faults[:min(len(s.faults), maxTold)] {
 		_, _ = fmt.Fprintf(out, "    FAULT %s\n", f)
 	}
 	if verbose {

@@ -38,6 +38,11 @@ func (v *visitor) roundTrip(ctx context.Context, name string, r *mcp.Resource) {
 		return
 	}
 	v.means(r.URI, items[at].Insert)
+	for i, c := range items {
+		if i != at && c.Insert == items[at].Insert {
+			v.fault("completion offers %s twice, the second time as %q", r.URI, c.Label)
+		}
+	}
 	// Typed in part it is found as well, or there are more than are shown.
 	half := r.URI[:len(r.URI)/2]
 	items, more := v.Complete(ctx, name+":"+half, 100)
@@ -74,7 +79,8 @@ func (v *visitor) template(ctx context.Context, name string, t mcp.Template) {
 	certain, _, _ := strings.Cut(t.URITemplate, "{")
 	items, more := v.Complete(ctx, name+":"+certain, 100)
 	at := slices.IndexFunc(items, func(c mcp.Candidate) bool { return c.Template != nil && c.Template.URITemplate == t.URITemplate })
-	if at < 0 && more { // listed resources fill the list
+	listed := slices.ContainsFunc(v.resourceList, func(r mcp.Resource) bool { return r.URI == certain })
+	if at < 0 && (more || listed) { // resources fill the list, or one stands for it
 		return
 	}
 	if at < 0 {

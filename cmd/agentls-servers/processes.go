@@ -62,6 +62,15 @@ func stat(dir string) (process, bool) {
 	return process{session: session, name: string(text[open+1 : shut]), rss: pages * int64(os.Getpagesize())}, true
 }
 
+// kill ends a process at once.
+func kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Kill()
+}
+
 // sessionsOf returns the sessions of processes, without our own.
 func sessionsOf(list []process) map[int]bool {
 	ours, _ := stat("/proc/self")

@@ -31,9 +31,9 @@ type seen struct {
 
 	tools, resources, prompts string // as they are shown
 
-	mentioned, hidden, completes int
-	reads, calls, notified       []string
-	cancelled, logs              bool
+	mentioned, hidden, completes, killed int
+	reads, calls, notified               []string
+	cancelled, logs                      bool
 
 	faults  []string
 	notes   []string
@@ -82,9 +82,9 @@ const preface = `# What was seen of servers that others wrote
 Written by %s: the %d servers of servers.json, connected through the manager that agentls uses. Each is
 started with a folder and a home of its own and listed; each resource that it lists is mentioned (what completion
 inserts has to be read as that URI, in three kinds of sentences), one is read, a value completed, a prompt got and a
-harmless tool called, as far as it has any; some are made to notify, and some have a call cancelled. After its end no
-process of it may be left, found by a variable in its environment. Whatever differs from the list is a fault, and then
-this file is not written.
+harmless tool called, as far as it has any; some are made to notify, and some have a call cancelled. Then it is killed,
+has to come back with all that it had, and is called again. After its end no process of it may be left, found by a
+variable in its environment. Whatever differs from the list is a fault, and then this file is not written.
 
 Era: L is the protocol up to 2025-11-25 (` + "`initialize`" + `), which is tried first, M that since 2026-07-28 (` + "`server/discover`" + `), with which
 those that know both are visited once more. Start: from the

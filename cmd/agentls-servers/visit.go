@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// wait is how long an event, or the end of a process, may take.
-	wait = 10 * time.Second
+	// wait is how long an event may take.
+	wait = 30 * time.Second
 	// abandon is how long a cancelled call may take to return.
 	abandon = 500 * time.Millisecond
 )
@@ -171,6 +171,7 @@ func (v *visitor) look(ctx context.Context, cfg mcp.ServerConfig) {
 	v.cancel(ctx)
 	v.call(ctx)
 	v.notify(ctx)
+	v.revive(ctx)
 	v.oddities()
 	if i := v.info(); i.Status != mcp.StatusReady {
 		v.fault("in the end it is %s: %s", i.Status, i.Error)
@@ -453,17 +454,55 @@ func (v *visitor) notify(ctx context.Context) {
 	}
 }
 
+// revive kills the server's process, as a crash does: that is told, its lists
+// stay, it comes back, and a call reaches it again.
+func (v *visitor) revive(ctx context.Context) {
+	list := marked(v.home.dir, nil)
+	if len(list) == 0 {
+		return // measure has told where none is seen
+	}
+	before := len(v.told())
+	v.killed++
+	for _, p := range list {
+		if err := kill(p.pid); err != nil {
+			v.detail("killing %s: %v", p.name, err)
+		}
+	}
+	if !v.await(ctx, before, func(e mcp.Event) bool { return e.Kind == mcp.EventLost }) {
+		v.fault("its loss was not told")
+	}
+	if list, err := v.Resources(v.server.Name); err != nil || len(list.Resources) != len(v.resourceList) {
+		v.fault("while it is away %d of its %d resources are there: %v", len(list.Resources), len(v.resourceList), err)
+	}
+	if !v.await(ctx, before, func(e mcp.Event) bool { return e.Kind == mcp.EventRecovered }) {
+		i := v.info()
+		v.fault("it did not come back: it is %s: %s", i.Status, i.Error)
+		return
+	}
+	v.sessions = sessionsOf(marked(v.home.dir, nil))
+	if c := v.server.Do.Call; c != nil {
+		v.try(ctx, *c)
+	}
+	if len(v.resourceList) > 0 {
+		if list, err := v.ListResources(ctx, v.server.Name); err != nil || len(list.Resources) != len(v.resourceList) || list.Stale {
+			v.fault("since it came back it has %d of its %d resources, stale %v: %v", len(list.Resources), len(v.resourceList), list.Stale, err)
+		}
+	}
+}
+
 // oddities compares what was told as odd with what is expected.
 func (v *visitor) oddities() {
 	e := v.server.Expect
-	logs := 0
+	logs, lost := 0, 0
 	met := make([]bool, len(e.Problems))
 	for _, event := range v.told() {
 		switch event.Kind {
 		case mcp.EventLog:
 			logs += 1 + event.Merged
 			v.detail("log %s: %s", event.LogLevel, clip(event.Text, 200))
-		case mcp.EventLost, mcp.EventFailed:
+		case mcp.EventLost:
+			lost += 1 + event.Merged
+		case mcp.EventFailed:
 			v.fault("told %s: %s", event.Kind, event.Err)
 		case mcp.EventProblem:
 			known := false
@@ -483,6 +522,9 @@ func (v *visitor) oddities() {
 		if !met[i] {
 			v.fault("%q was not told as odd", p)
 		}
+	}
+	if lost != v.killed {
+		v.fault("its loss was told %d times, and it was killed %d times", lost, v.killed)
 	}
 	if (logs > 0) != e.Logs {
 		v.fault("it sent %d log messages", logs)

@@ -56,6 +56,12 @@ func TestScripts(t *testing.T) {
 			// The fake server is given as JSON, to stand in a configuration.
 			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
 			e.Setenv("FAKE", string(b))
+			for variable, name := range map[string]string{"EVERYTHING": "everything", "HELLO": "hello-world"} {
+				command, args := mcptest.RealServer(t, name)
+				real, _ := json.Marshal(map[string]any{"command": command, "args": args})
+				e.Setenv(variable, string(real))
+			}
+			e.Setenv("GO_SDK", mcptest.GoServer(t, "everything"))
 			e.Setenv("D", "$") // for a dollar that expand leaves
 			e.Defer(func() {
 				checkAudit(t, filepath.Join(home, "state", "agentls"), filepath.Join(e.WorkDir, "fake.log"), false)
