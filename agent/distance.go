@@ -1,6 +1,10 @@
 package agent
 
-import "strings"
+import (
+	"strings"
+
+	"agentls/mcp"
+)
 
 // maxNearest is how many URIs are offered for one that is unknown.
 const maxNearest = 3
@@ -77,4 +81,18 @@ func apart(a, b [256]int16) (n int) {
 		n += max(d, -d)
 	}
 	return n
+}
+
+// PerhapsMeant ends an error about a URI that is not among the known ones with
+// those that are near; empty: none is.
+func PerhapsMeant(uri string, known []mcp.Resource) string {
+	uris := make([]string, len(known))
+	for i := range known {
+		uris[i] = known[i].URI
+	}
+	near := NearestURIs(uri, uris)
+	if len(near) == 0 {
+		return ""
+	}
+	return "; did you mean " + strings.Join(near, " or ") + "?"
 }

@@ -171,21 +171,13 @@ func (a *Agent) readError(server, uri string, err error) string {
 	return err.Error()
 }
 
-// perhaps ends an error about an unknown URI with those that were perhaps meant.
+// perhaps ends an error about an unknown URI.
 func (a *Agent) perhaps(server, uri string) string {
 	list, err := a.manager.Resources(server)
 	if err != nil {
 		return ""
 	}
-	known := make([]string, 0, len(list.Resources))
-	for _, r := range list.Resources {
-		known = append(known, r.URI)
-	}
-	near := NearestURIs(uri, known)
-	if len(near) == 0 {
-		return ""
-	}
-	return "; did you mean " + strings.Join(near, " or ") + "?"
+	return PerhapsMeant(uri, list.Resources)
 }
 
 func (m *mention) fail(reason string) {

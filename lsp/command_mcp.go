@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"agentls/agent"
@@ -104,6 +105,9 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 		result := map[string]any{}
 		if stale, ok := errors.AsType[*mcp.StaleError](err); ok && ctx.Err() == nil {
 			result["stale"] = s.tell(stale.Error())
+		} else if errors.Is(err, mcp.ErrUnknownResource) {
+			known, _ := s.o.Manager.Resources(*arg.Server)
+			return nil, s.mcpError(ctx, in.command, *arg.Server, fmt.Errorf("%w%s", err, agent.PerhapsMeant(*arg.URI, known.Resources)))
 		} else if err != nil {
 			return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 		}

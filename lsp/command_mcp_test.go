@@ -94,6 +94,9 @@ func TestCommandsOfServers(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		failure(t, w.StartCommand("agentls.mcp.read", obj{"server": "fake", "uri": "file://nosuch.md"}, nil), -32602)
+		if err := failure(t, w.StartCommand("agentls.mcp.read", obj{"server": "fake", "uri": "file://dco7.md"}, nil), -32602); !strings.Contains(err.Message, "did you mean file://doc7.md?") {
+			t.Errorf("%+v", err)
+		}
 		lines := commandAs[[]agent.AuditEntry](w, "agentls.audit", obj{"tool": "read_resource"})
 		if len(lines) != 2 || lines[0].DecidedBy != "command" || lines[0].Outcome != agent.Completed || lines[1].Outcome != agent.Failed || string(lines[0].Arguments) != `{"uri":"file://doc7.md"}` {
 			t.Errorf("audit %+v", lines)

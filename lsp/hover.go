@@ -104,6 +104,9 @@ func (s *Server) hoverMention(ctx context.Context, m *markup, mention mcp.Mentio
 		m.text("left alone: it stands in quotes, backticks or a fence")
 	case contents != nil && errors.As(err, new(*mcp.StaleError)):
 		m.text("not as it is now: " + s.tell(err.Error()))
+	case errors.Is(err, mcp.ErrUnknownResource):
+		known, _ := s.o.Manager.Resources(mention.Server)
+		m.text("cannot be shown: " + s.tell(readProblem(err)+agent.PerhapsMeant(mention.URI, known.Resources)))
 	case err != nil:
 		m.text("cannot be shown: " + s.tell(readProblem(err)))
 	case !listed && info.Resources != nil:

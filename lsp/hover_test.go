@@ -94,7 +94,7 @@ func TestHover(t *testing.T) {
 		"more", "more", "more", "more", "more", "more", "more", "more", "…", "````")
 	check("`@fake:file://do|c1.md`", "@fake:file://doc1.md", "**doc1.md**  ", "`file://doc1.md`  ", "text/markdown", "", "Document doc1.md", "",
 		"fake · left alone: it stands in quotes, backticks or a fence")
-	check("@fake:file://doc9.md|", "@fake:file://doc9.md", "`file://doc9.md`", "", "fake · cannot be shown: the server has no such resource")
+	check("@fake:file://doc9.md|", "@fake:file://doc9.md", "`file://doc9.md`", "", "fake · cannot be shown: the server has no such resource; did you mean file://doc0.md or file://doc1.md or file://doc2.md?")
 	check("## You\n|@workspace:<file://a%20b.txt> x", "@workspace:<file://a%20b.txt>", "**a b.txt**  ", "`file://a%20b.txt`  ", "text/plain · 10 bytes", "",
 		"workspace · sent with the prompt", "", "```txt", "one", "two", "```")
 	check("@workspace:file://bi|g.go", "@workspace:file://big.go", "**big.go**  ", "`file://big.go`  ", "text/x-go · 585.9 KiB", "",
@@ -105,7 +105,7 @@ func TestHover(t *testing.T) {
 		"`a b`: 1. one  ", "`c` (required)")
 	check("/fake:revie|", "/fake:revie", "`fake` has no prompt `revie`; did you mean review?")
 	check("/fake|s:x", "/fakes:x", "No MCP server is named `fakes`; did you mean fake?")
-	check("/mcp |x", "/mcp", "`/mcp [list | tools|resources|prompts|logs|restart|enable|disable NAME]`", "", "show the MCP servers, or act on one")
+	check("/mcp |x", "/mcp", "`/mcp [list | tools|resources|prompts|logs|restart|enable|disable|login|logout NAME]`", "", "show the MCP servers, or act on one")
 	check("/mpc|", "/mpc", "There is no command `/mpc`, so the prompt is not sent; did you mean mcp?")
 
 	check("hi\n/m|cp", "/mcp", "Only the first line of a prompt can be a command: with this one here the prompt is not sent; to send the line as text, indent it by a space or put it into backticks.")

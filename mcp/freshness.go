@@ -66,6 +66,7 @@ type freshness struct {
 	held    bool      // there is an answer
 	changes uint64    // how often it may have changed
 	seen    uint64    // changes when the answer was asked for
+	floor   uint64    // what was asked for at fewer changes is another user's
 	asked   time.Time // when it was asked for last; of those that are asked for by the clock
 	life    lifetime
 }
@@ -93,6 +94,7 @@ func (f *freshness) cameInPart(life lifetime) {
 // only for the one before (cacheScope private, or not said).
 func (f *freshness) forgetPrivate() (gone bool) {
 	f.changes++
+	f.floor = f.changes
 	if gone = f.held && !f.life.public; gone {
 		f.held, f.life = false, lifetime{}
 	}

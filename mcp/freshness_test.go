@@ -111,6 +111,15 @@ func TestFreshnessEnds(t *testing.T) {
 			t.Errorf("scope %q: %+v", scope, f)
 		}
 	}
+	// What the user before asked for is not held when it comes.
+	asked = f.asking(now)
+	f.forgetPrivate()
+	if take(&f, listed[int]{items: []int{1}, asked: asked, life: long}) || f.held {
+		t.Error("another user's list is held")
+	}
+	if !take(&f, listed[int]{items: []int{1}, asked: f.asking(now), life: long}) || !f.freshList(now, false) {
+		t.Error("one's own list is not held")
+	}
 	// A beginning is held, and is never fresh.
 	f = freshness{}
 	if f.cameInPart(long); !f.held || !f.old(now) || f.freshList(now, true) {

@@ -192,8 +192,11 @@ func (s *session) ready(c *connection, tools listed[Tool]) {
 		if s.toolsAge.held {
 			d = diff(s.tools, tools.items, toolKey, sameTool)
 		}
-		s.toolsAge.held = false // those of before are not for another process
-		take(&s.toolsAge, tools)
+		s.toolsAge.held = false        // those of before are not for another process
+		if !take(&s.toolsAge, tools) { // they are of the login before
+			tools.items = nil
+			c.inbox.mark(listTools, time.Now())
+		}
 		s.toolsAge.held = true
 		first, back = !s.announced, s.announced && s.mourned
 		s.status, s.err, s.conn, s.tools = StatusReady, "", c, tools.items

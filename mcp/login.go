@@ -140,6 +140,9 @@ func (m *Manager) startLogin(s *session, g *oauth.Guard) *loginFlow {
 			s.problem(err.Error())
 			err = nil
 		}
+		if err == nil {
+			s.forgetPrivate() // it may be another user's
+		}
 		cancel(nil)
 		m.mu.Lock()
 		if m.flows[name] == f {
@@ -221,6 +224,7 @@ func (m *Manager) Logout(ctx context.Context, server string) (info ServerInfo, w
 	}
 	was, rest = g.Logout(ctx)
 	if was {
+		s.forgetPrivate()
 		s.restart()
 		s.started(ctx)
 	}

@@ -177,9 +177,20 @@ func TestLogoutOfAServer(t *testing.T) {
 		t.Errorf("%v, %v, %v", was, rest, err)
 	}
 	h.login()
+	h.searchable("fake", 3)
+	if _, err := h.Read(t.Context(), "fake", "file://doc1.md"); err != nil {
+		t.Fatal(err)
+	}
 	info, was, rest, err := h.Logout(t.Context(), "fake")
 	if !was || rest != nil || err != nil || info.Status != StatusNeedsLogin {
 		t.Errorf("%+v, %v, %v, %v", info, was, rest, err)
+	}
+	// What it gave was for that user (2026-07-28, server/utilities/caching).
+	if info.Tools != nil || info.Prompts != nil || info.Resources != nil || len(h.uris("fake")) != 0 {
+		t.Errorf("there is still %+v with %v", info, h.uris("fake"))
+	}
+	if contents, err := h.Read(t.Context(), "fake", "file://doc1.md"); contents != nil || err == nil {
+		t.Errorf("it can still be read: %+v, %v", contents, err)
 	}
 	if n := len(as.Requests("/revoke")); n != 2 {
 		t.Errorf("%d tokens revoked", n)

@@ -3,10 +3,12 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agentls/mcp/mcptest"
@@ -123,4 +125,29 @@ func TestPagesEnd(t *testing.T) {
 	if err != nil || !life.lasts || !life.public || !life.until.Equal(time.Unix(1, 0)) {
 		t.Errorf("%+v %v", life, err)
 	}
+}
+
+// A server that takes its time over each page of a list that does not end is
+// given up: each page has its own bound beside.
+func TestAListHasAnEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, began := 0, time.Now()
+		p := pager{
+			key: "things", add: func(json.RawMessage) bool { return true }, problem: func(p string) { t.Error(p) },
+			life: func(json.RawMessage) lifetime { return lifetime{} },
+			fetch: func(ctx context.Context, _ json.RawMessage) (json.RawMessage, error) {
+				n++
+				select {
+				case <-time.After(50 * time.Second):
+					return fmt.Appendf(nil, `{"things":[1],"nextCursor":%d}`, n), nil
+				case <-ctx.Done():
+					return nil, context.Cause(ctx)
+				}
+			},
+		}
+		_, pages, err := p.all(t.Context())
+		if pages != 6 && pages != 5 || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer to the whole list of things within 5m0s") || time.Since(began) != maxListTime {
+			t.Errorf("%d pages in %v: %v", pages, time.Since(began), err)
+		}
+	})
 }

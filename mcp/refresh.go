@@ -57,6 +57,14 @@ func (s *session) forgetPrivate() {
 			s.prompts = nil
 		}
 	})
+	s.mu.Lock()
+	c := s.conn
+	s.mu.Unlock()
+	if c != nil { // it goes on with the login of now
+		for k := range listKinds {
+			s.listChanged(c, k)
+		}
+	}
 }
 
 func (s *session) refreshTools(ctx context.Context, c *connection) error {
@@ -69,7 +77,7 @@ func (s *session) refreshTools(ctx context.Context, c *connection) error {
 	tools.items, tools.asked = s.enabled(tools.items), asked
 	var d difference
 	s.update(func() {
-		if s.conn == c && take(&s.toolsAge, tools) { // of this user, as a login begins a connection
+		if s.conn == c && take(&s.toolsAge, tools) {
 			d = diff(s.tools, tools.items, toolKey, sameTool)
 			s.tools = tools.items
 		}

@@ -33,7 +33,6 @@ type resourceCache struct {
 	mu        sync.Mutex
 	resources freshness // of the lists in snap, which change together
 	templates freshness
-	floor     uint64          // what was asked for before so many changes belongs to another user
 	n         uint64          // fetches that ended
 	updated   map[string]bool // URIs that changed since they were last read
 }
@@ -99,7 +98,6 @@ func (c *resourceCache) forgetPrivate() {
 	if c.templates.forgetPrivate() {
 		next.templates = nil
 	}
-	c.floor = c.resources.changes
 	c.updated = map[string]bool{}
 	next.version++
 	c.snap.Store(&next)
@@ -132,11 +130,11 @@ func (c *resourceCache) replace(resources listed[Resource], templates listed[Tem
 	old := c.snap.Load()
 	next := *old
 	first = !c.resources.held
-	if resources.asked >= c.floor && take(&c.resources, resources) {
+	if take(&c.resources, resources) {
 		d = diff(old.resources, resources.items, func(r *Resource) string { return r.URI }, sameResource)
 		next.resources = slices.Clip(resources.items)
 	}
-	if templates.asked >= c.floor && take(&c.templates, templates) && !slices.Equal(old.templates, templates.items) {
+	if take(&c.templates, templates) && !slices.Equal(old.templates, templates.items) {
 		d = d.and(diff(old.templates, templates.items, func(t *Template) string { return t.URITemplate }, func(a, b *Template) bool { return *a == *b }))
 		next.templates = templates.items
 	}
@@ -148,10 +146,10 @@ func (c *resourceCache) replace(resources listed[Resource], templates listed[Tem
 }
 
 // take notes a list that came, and reports whether it is to be held: a
-// beginning replaces nothing.
+// beginning replaces nothing, nor does what another user asked for.
 func take[T any](f *freshness, list listed[T]) bool {
 	switch {
-	case list.items == nil || list.inPart && f.held:
+	case list.items == nil, list.asked < f.floor, list.inPart && f.held:
 		return false
 	case list.inPart:
 		f.cameInPart(list.life)
