@@ -83,13 +83,14 @@ func (w *real) eventually(what string, ok func() bool) {
 }
 
 func TestRunOnARealServer(t *testing.T) {
-	w := newReal(t, mcptest.Options{})
+	w := newReal(t, mcptest.Options{Says: "Call echo first."})
 	w.eventually("resources", func() bool { l, err := w.manager.Resources("fake"); return err == nil && l.Fetched })
 	res, llm := w.must("see @fake:file://doc1.md", agenttest.Call(
 		call("1", "mcp__fake__echo", `{"text":"pong"}`), call("2", "mcp__fake__read_resource", `{"uri":"file://doc2.md"}`),
 		call("3", "mcp__fake__list_resources", ""), call("4", "mcp__fake__fail", ""), call("5", "mcp__fake__error", ""),
 		call("6", "mcp__workspace__read_resource", `{"uri":"file://a.txt"}`), call("7", "mcp__fake__read_resource", `{"uri":"file://none"}`),
 	), agenttest.Call(call("1", "mcp__fake__parts", "")))
+	contains(t, llm.Requests()[0].Messages[0].Text, "<server_instructions server=\"fake\">\nCall echo first.\n</server_instructions>")
 	contains(t, lastUser(llm.Requests()[0]).Text, `<resource server="fake" uri="file://doc1.md" mimeType="text/markdown">`, "# Content of file://doc1.md v0\n</resource>")
 	got := results(llm.Last())
 	for i, want := range []string{"pong", "# Content of file://doc2.md", "file://doc0.md", "it failed", "an error of the protocol", "alpha", "not found", "part-one\n[image image/png, 8 bytes"} {

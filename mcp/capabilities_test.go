@@ -29,7 +29,7 @@ func TestOnlyWhatAServerHasIsAskedFor(t *testing.T) {
 			t.Error("a tool of a server without tools")
 		}
 		h.Close()
-		allowed := []string{"initialize", "notifications/initialized", "server/discover", "subscriptions/listen"}
+		allowed := []string{"initialize", "notifications/initialized", "server/discover", "subscriptions/listen", "notifications/cancelled"}
 		for _, e := range log.Entries(t) {
 			if e.Method != "" && !slices.Contains(allowed, e.Method) {
 				t.Errorf("modern %v: %s was sent", modern, e.Method)
