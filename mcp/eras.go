@@ -108,7 +108,7 @@ func (s *session) connect(ctx context.Context) (*connection, error) {
 				s.eras.set(s.cfg, other)
 			}
 			return c, nil
-		case saysVersions(err) || saysVersions(otherErr):
+		case saysVersions(err) || saysVersions(otherErr) || wantsLogin(otherErr):
 			return nil, otherErr // it said that the first was not the way
 		case ctx.Err() != nil:
 			if _, late := errors.AsType[*timeoutError](otherErr); late {

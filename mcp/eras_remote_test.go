@@ -143,6 +143,22 @@ func TestWayIsNotLearnedFromAnAccident(t *testing.T) {
 	}
 }
 
+// A server of the new era that refuses initialize before it looks at who asks
+// wants a login all the same.
+func TestWayThatWantsALogin(t *testing.T) {
+	t.Parallel()
+	srv := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Modern})
+	auth := mcptest.ServeAuth(t, mcptest.AuthOptions{Iss: "own"})
+	auth.Protect(srv, mcptest.Protection{})
+	srv.Break(mcptest.Method("initialize"), mcptest.Status(http.StatusBadRequest))
+	h := newHouse(t, Options{}, fast())
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL)})
+	h.started()
+	if i := h.status("fake"); i.Status != StatusNeedsLogin {
+		t.Errorf("%+v", i)
+	}
+}
+
 // The protocol is not part of the fingerprint.
 func TestWayIsForgottenWithTheProtocol(t *testing.T) {
 	t.Parallel()
