@@ -280,7 +280,10 @@ func TestLogLevelIsAskedForInBothEras(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, heard := open(t)
-			h.mustCall("fake", "echo", args{"text": "x"})
+			h.mustCall("fake", "log", args{"level": "warning", "text": "look"})
+			if e := h.await("fake", EventLog); e.LogLevel != "warning" || e.Text != "fake: look" {
+				t.Errorf("%+v", e)
+			}
 			if !heard.modern {
 				eventually(t, "logging/setLevel", func() bool { return len(heard.requests("logging/setLevel")) == 1 })
 				if p := string(heard.requests("logging/setLevel")[0].Params); !strings.Contains(p, `"level":"info"`) {
