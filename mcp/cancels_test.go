@@ -53,7 +53,11 @@ func everyTransportWith(t *testing.T, own Options, o mcptest.Options, change fun
 		change(&c)
 		h.Configure([]ServerConfig{c})
 		h.started()
-		if i := h.status("fake"); i.Status != StatusReady {
+		want := StatusReady
+		if slices.Contains(o.Unanswered, "initialize") {
+			want = StatusFailed
+		}
+		if i := h.status("fake"); i.Status != want {
 			t.Fatalf("%+v", i)
 		}
 		return h
@@ -169,6 +173,25 @@ func TestEveryRequestIsCancelledOnEveryWay(t *testing.T) {
 				checkCancels(t, heard, ids, end)
 			})
 		}
+	}
+}
+
+// MCP basic/utilities/cancellation: "The initialize request MUST NOT be
+// cancelled by clients".
+func TestStartIsNeverCancelled(t *testing.T) {
+	silent := mcptest.Options{Unanswered: []string{"initialize", "server/discover"}}
+	for name, open := range everyTransport(t, silent, func(c *ServerConfig) { c.StartupTimeout = time.Second }) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, heard := open(t)
+			h.Close()
+			if asked := len(heard.requests("initialize")) + len(heard.requests("server/discover")); asked == 0 {
+				t.Error("nothing was asked")
+			}
+			if told, _ := heard.cancelled(); len(told) > 0 {
+				t.Errorf("cancelled %v", told)
+			}
+		})
 	}
 }
 

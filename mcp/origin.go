@@ -34,10 +34,11 @@ type calls struct {
 }
 
 type callUnderWay struct {
-	origin  Origin
-	done    chan struct{}
-	outer   *clocks // of its caller; nil: none
-	samples int     // how often the server asked the model meanwhile
+	origin Origin
+	done   chan struct{}
+	outer  *clocks // of its caller; nil: none
+	// How often the server asked the model meanwhile, and a person said no.
+	samples, refused int
 }
 
 // begin registers a call.
@@ -82,9 +83,18 @@ func (c *calls) sample() bool {
 	left := len(c.open) == 0
 	for call := range c.open {
 		call.samples++
-		left = left || call.samples <= maxSamplesPerCall
+		left = left || call.samples <= maxSamplesPerCall && call.refused < maxRefusedSamples
 	}
 	return left
+}
+
+// refuse counts a no of a person for each call under way.
+func (c *calls) refuse() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for call := range c.open {
+		call.refused++
+	}
 }
 
 // outer returns the clocks of the callers.
