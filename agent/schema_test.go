@@ -147,9 +147,12 @@ func TestFitSchemaIsShort(t *testing.T) {
 		fmt.Fprintf(&deep, `"p%d":{"type":"object","properties":{"a":{"type":"object","properties":{"b":{"type":"object","properties":{%s"c":{}}}}}}},`, i, strings.Repeat(`"cccccccc":{},`, 20))
 	}
 	for name, in := range map[string]string{"words": words.String(), "deep": deep.String(), "wide": strings.Repeat(words.String(), 3), "nested": strings.Repeat(`"n":{"properties":{`, 500) + `"n":{}` + strings.Repeat("}}", 500) + ","} {
-		got := fitSchema(json.RawMessage(`{"type":"object","properties":{` + in + `"last":{"type":"string"}}}`)).schema
+		got := fitSchema(json.RawMessage(`{"type":"object","properties":{` + in + `"pattern":{"default":"x"},"last":{"type":"string"}}}`)).schema
 		if len(got) > maxSchemaText || !json.Valid(got) || !strings.Contains(string(got), `"last":{"type":"string"}`) {
 			t.Errorf("%s: %d bytes: %.200s", name, len(got), got)
+		}
+		if strings.Contains(in, "p299") && !strings.Contains(string(got), `"pattern":{`) {
+			t.Errorf("%s: an argument is taken for a keyword: %.300s", name, got)
 		}
 		if name != "nested" && !strings.Contains(string(got), "Shortened by agentls") {
 			t.Errorf("%s: does not say so: %.200s", name, got)
