@@ -57,7 +57,7 @@ func fitSchema(raw json.RawMessage) fitted {
 	properties := g.properties()
 	fit.names = rename(properties, g.required)
 	top["properties"], top["type"] = properties, "object"
-	out := f.clean(top, 0).(map[string]any) //nolint:errcheck // what was a map stays one
+	out := f.clean(top, 0).(map[string]any) // what was a map stays one
 	delete(out, "required")
 	delete(out, "$ref") // to what is no schema
 	required := slices.DeleteFunc(g.required, func(name string) bool { _, ok := properties[name]; return !ok })

@@ -11,7 +11,7 @@ func shortened(schema map[string]any) json.RawMessage {
 	text := marshal(schema)
 	size := len(text)
 	for step := 1; len(text) > maxSchemaText && step <= 3; step++ {
-		less := less(schema, 0, step).(map[string]any) //nolint:errcheck // what was a map stays one
+		less := less(schema, 0, step).(map[string]any) // what was a map stays one
 		less["description"] = fmt.Sprintf("Shortened by agentls: the whole schema has %d bytes. An error says what does not fit.", size)
 		text = marshal(less)
 	}
@@ -40,7 +40,7 @@ func less(v any, level, step int) any {
 			switch {
 			case text && (key == "description" || key == "title"):
 				if level <= 2 && step < 3 {
-					out[key] = ellipsis(value.(string), 200) //nolint:errcheck // it is one
+					out[key] = ellipsis(value.(string), 200)
 				}
 				continue
 			case key == "examples" && list || key == "default" && !nested || key == "pattern" && text: // else it is an argument of that name

@@ -164,11 +164,10 @@ func (closedLoader) Load(string) (any, error) {
 // lenientRegexp takes a pattern of ECMA-262 that Go does not know for one that
 // matches: what cannot be checked is no fault.
 func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
-	re, err := regexp.Compile(pattern)
-	if err != nil {
-		return anyText(pattern), nil
+	if re, err := regexp.Compile(pattern); err == nil {
+		return re, nil
 	}
-	return re, nil
+	return anyText(pattern), nil
 }
 
 type anyText string

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync"
 )
@@ -158,9 +159,8 @@ func (l *lazySchema) check(value json.RawMessage, broken func(error)) error {
 		l.tell.Do(func() { broken(l.err) })
 		return nil
 	}
-	err := l.schema.check(value)
-	if err == errTooMuch { //nolint:errorlint // it is never wrapped
-		return nil
+	if err := l.schema.check(value); !errors.Is(err, errTooMuch) {
+		return err
 	}
-	return err
+	return nil
 }
