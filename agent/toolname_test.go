@@ -2,6 +2,8 @@ package agent
 
 import (
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -92,6 +94,68 @@ func FuzzToolNamesLeadBack(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Names are valid and unique, depend on no order, and never pass from one tool to
+// another because others came or went.
+func TestToolNamesAtRandom(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	piece := func() string {
+		pieces := []string{"a", "b", "_", "__", "-", ".", " ", "é", "日", "get", "Get", strings.Repeat("long", 8+r.IntN(10))}
+		var b strings.Builder
+		for range 1 + r.IntN(4) {
+			b.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		return b.String()
+	}
+	for range 20 {
+		all := map[string]*tool{}
+		for range 300 {
+			one := &tool{server: piece(), name: piece(), definition: "d"}
+			if r.IntN(20) == 0 {
+				one.name, one.virtual = "read_resource", true
+			}
+			all[fmt.Sprintf("%q %q %v", one.server, one.name, one.virtual)] = one
+		}
+		keys := slices.Sorted(maps.Keys(all))
+		var first []string
+		owner := map[string]*tool{} // of each name
+		for range 2 {
+			r.Shuffle(len(keys), func(i, j int) { keys[i], keys[j] = keys[j], keys[i] })
+			tools := make([]*tool, len(keys))
+			for i, k := range keys {
+				tools[i] = all[k]
+			}
+			nameTools(tools)
+			var names []string
+			for k, x := range all {
+				if !validName(x.model) {
+					t.Errorf("seed %d: %s has the name %q", seed, k, x.model)
+				}
+				if other := owner[x.model]; other != nil && other != x {
+					t.Errorf("seed %d: %q is of %s and of another", seed, x.model, k)
+				}
+				owner[x.model] = x
+				names = append(names, k+" "+x.model)
+			}
+			slices.Sort(names)
+			if first != nil && !slices.Equal(first, names) {
+				t.Errorf("seed %d: the names depend on the order", seed)
+			}
+			first = names
+		}
+		var some []*tool
+		for _, k := range keys[:200] { // the others are gone
+			some = append(some, all[k])
+		}
+		nameTools(some)
+		for _, x := range some {
+			if other := owner[x.model]; other != nil && other != x {
+				t.Errorf("seed %d: %q passes from %q/%q to %q/%q", seed, x.model, other.server, other.name, x.server, x.name)
+			}
+		}
+	}
 }
 
 func TestNearNames(t *testing.T) {
