@@ -3,6 +3,7 @@ package mcp
 import (
 	"bytes"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -84,13 +85,14 @@ var blames = regexp.MustCompile(`(?i)^\s*([\w.]*(error|exception)|fatal|panic|fa
 // last n and none of these does; else "".
 func (t *tail) cause(n int) string {
 	lines := t.last(tailLines)
-	for i := len(lines) - 1; i >= 0; i-- {
-		if blames.MatchString(lines[i]) {
-			if i < len(lines)-n {
-				return lines[i]
-			}
-			break
+	for i, line := range slices.Backward(lines) {
+		if !blames.MatchString(line) {
+			continue
 		}
+		if i < len(lines)-n {
+			return line
+		}
+		break
 	}
 	return ""
 }

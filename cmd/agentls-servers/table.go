@@ -40,8 +40,14 @@ type seen struct {
 	details []string
 }
 
-func (s *seen) fault(format string, a ...any) { s.faults = append(s.faults, fmt.Sprintf(format, a...)) }
-func (s *seen) note(format string, a ...any)  { s.notes = append(s.notes, fmt.Sprintf(format, a...)) }
+func (s *seen) fault(format string, a ...any) {
+	s.faults = append(s.faults, fmt.Sprintf(format, a...))
+}
+
+func (s *seen) note(format string, a ...any) {
+	s.notes = append(s.notes, fmt.Sprintf(format, a...))
+}
+
 func (s *seen) detail(format string, a ...any) {
 	s.details = append(s.details, fmt.Sprintf(format, a...))
 }
