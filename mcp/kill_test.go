@@ -36,7 +36,7 @@ func playPart() {
 		Reap(os.Stdin)
 		os.Exit(0)
 	case partHold:
-		os.Exit(child.Hold(os.Args[2:]))
+		os.Exit(child.Hold(os.Args[2:], os.Environ()))
 	case partHost:
 		var c ServerConfig
 		if err := json.Unmarshal([]byte(os.Args[2]), &c); err != nil {

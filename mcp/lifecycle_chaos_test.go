@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -242,12 +243,7 @@ func TestServersInAnyOrder(t *testing.T) {
 			watching.Wait()
 			for name, log := range c.logs {
 				eventually(t, "nothing is left of "+name, func() bool {
-					for _, pid := range pids(t, log) {
-						if alive(pid) {
-							return false
-						}
-					}
-					return true
+					return !slices.ContainsFunc(pids(t, log), alive)
 				})
 			}
 		})

@@ -18,7 +18,6 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/tailscale/hujson"
-
 )
 
 type object = map[string]any
@@ -190,7 +189,7 @@ func TestSchemaHasTheDefaults(t *testing.T) {
 }
 
 // judge says what the schema and the decoder think of a user's file.
-func judge(t *testing.T, w *world, s *jsonschema.Schema, text string) (schemaErr error, told []string) {
+func judge(t *testing.T, w *world, s *jsonschema.Schema, text string) (told []string, schemaErr error) {
 	t.Helper()
 	plain, err := hujson.Standardize([]byte(text))
 	if err != nil {
@@ -204,7 +203,7 @@ func judge(t *testing.T, w *world, s *jsonschema.Schema, text string) (schemaErr
 	for _, p := range w.load().Problems {
 		told = append(told, p.String())
 	}
-	return s.Validate(doc), told
+	return told, s.Validate(doc)
 }
 
 // Each key with values of each kind: what the schema refuses, the decoder tells
@@ -231,7 +230,7 @@ func TestSchemaAndDecoderJudgeAlike(t *testing.T) {
 		}
 		for _, v := range own {
 			for _, text := range around(path, v) {
-				schemaErr, told := judge(t, w, schema, text)
+				told, schemaErr := judge(t, w, schema, text)
 				if said := strings.Join(told, ""); strings.HasPrefix(path, "approval.") && strings.Contains(said, "the rule ") || strings.Contains(said, "envFile: cannot be read: open") {
 					continue // what a rule means, and which files there are, is not the schema's to say
 				}
@@ -307,7 +306,7 @@ func TestSchemaTakesWholeFiles(t *testing.T) {
 		`{"providers": {"p": {"headers": {"A":1}}}}`: true,
 	}
 	for text, right := range samples {
-		schemaErr, told := judge(t, w, schema, text)
+		told, schemaErr := judge(t, w, schema, text)
 		if (schemaErr == nil) != right || (len(told) == 0) != right {
 			t.Errorf("%s: right %v\nschema: %v\ndecoder: %q", text, right, schemaErr, told)
 		}
@@ -324,7 +323,7 @@ func TestSchemaTakesWholeFiles(t *testing.T) {
 				continue // of something else
 			}
 			found++
-			if schemaErr, told := judge(t, w, schema, block); schemaErr != nil || len(told) > 0 {
+			if told, schemaErr := judge(t, w, schema, block); schemaErr != nil || len(told) > 0 {
 				t.Errorf("%s: %s\nschema: %v\ndecoder: %q", page, block, schemaErr, told)
 			}
 		}

@@ -56,7 +56,7 @@ func run(p program) int {
 		return exitOK
 	}
 	if len(p.args) > 0 && p.args[0] == holdArgument {
-		return child.Hold(p.args[1:])
+		return child.Hold(p.args[1:], p.environ)
 	}
 	// A write to an editor that is gone must fail, not kill: there are runs to
 	// end and children to close. Ignored, the signal would be so in each child

@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == holdArgument { // what it becomes may be a fake server
-		os.Exit(run(program{args: os.Args[1:]}))
+		os.Exit(run(program{args: os.Args[1:], environ: os.Environ()}))
 	}
 	mcptest.Main() // the test binary is also the fake MCP server
 	testscript.Main(m, map[string]func(){"agentls": main})

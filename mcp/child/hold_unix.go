@@ -63,9 +63,9 @@ func startHeld(cmd *exec.Cmd, hold []string, watch Watch) (Group, error) {
 }
 
 // Hold is the whole of a process that [Watch.Expect] names; args is what
-// follows that command line. It becomes the program when it may, and returns
-// the exit code of the process otherwise.
-func Hold(args []string) int {
+// follows that command line, environ its environment. It becomes the program
+// when it may, and returns the exit code of the process otherwise.
+func Hold(args, environ []string) int {
 	const failed = 127
 	if len(args) < 2 {
 		return failed
@@ -79,7 +79,7 @@ func Hold(args []string) int {
 	if n, _ := gate.Read(make([]byte, 1)); n == 0 {
 		return failed // who started it is gone
 	}
-	err := syscall.Exec(args[0], args[1:], os.Environ()) //nolint:gosec // what was asked for
+	err := syscall.Exec(args[0], args[1:], environ) //nolint:gosec // what was asked for
 	if errno, ok := err.(syscall.Errno); ok {            //nolint:errorlint // of a system call
 		_, _ = status.WriteString(strconv.Itoa(int(errno)))
 	}

@@ -26,7 +26,7 @@ func playHeld() {
 	}
 	switch os.Args[1] {
 	case partHold:
-		os.Exit(Hold(os.Args[2:]))
+		os.Exit(Hold(os.Args[2:], os.Environ()))
 	case partKilled:
 		_, err := StartWatched(exec.Command("sh", "-c", "echo $$ > ran; exec sleep 1000"), held{func(Group) {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)

@@ -9,4 +9,4 @@ func holdable(string) bool { return false }
 func startHeld(cmd *exec.Cmd, _ []string, _ Watch) (Group, error) { return Start(cmd) }
 
 // Hold does nothing here: no process is started for it.
-func Hold([]string) int { return 1 }
+func Hold(_, _ []string) int { return 1 }
