@@ -385,3 +385,23 @@ func TestTailTellsTheCauseThatIsOutOfSight(t *testing.T) {
 		})
 	}
 }
+
+// A call with large arguments (charmbracelet/crush#2854) to a server that stopped
+// reading ends at its deadline, and what does not read is ended with the manager.
+func TestCallToAChildThatDoesNotReadEndsAtItsDeadline(t *testing.T) {
+	log := mcptest.NewLog(t)
+	h := newHouse(t, Options{}, fast())
+	c := fakeConfig(t, "deaf", mcptest.Options{Log: string(log), IgnoreEOF: true})
+	c.Timeout = 500 * time.Millisecond
+	h.Configure([]ServerConfig{c})
+	h.started()
+	go func() { _, _ = h.call("deaf", "noread", nil) }() // ends at its deadline
+	log.AwaitCall(t, "noread")
+	within(t, 8*time.Second, "the call", func() {
+		if _, err := h.call("deaf", "echo", args{"text": strings.Repeat("x", 300_000)}); err == nil || !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errLost) {
+			t.Errorf("%v", err)
+		}
+	})
+	within(t, 8*time.Second, "close", h.Close)
+	gone(t, log)
+}

@@ -80,7 +80,7 @@ func Hold(args, environ []string) int {
 		return failed // who started it is gone
 	}
 	err := syscall.Exec(args[0], args[1:], environ) //nolint:gosec // what was asked for
-	if errno, ok := err.(syscall.Errno); ok {            //nolint:errorlint // of a system call
+	if errno, ok := err.(syscall.Errno); ok {       //nolint:errorlint // of a system call
 		_, _ = status.WriteString(strconv.Itoa(int(errno)))
 	}
 	return failed
