@@ -155,12 +155,13 @@ func (l *lazySchema) check(value json.RawMessage, broken func(error)) error {
 		return nil
 	}
 	l.once.Do(func() { l.schema, l.err = compileSchema(l.raw) })
-	if l.err != nil {
+	if l.schema == nil {
 		l.tell.Do(func() { broken(l.err) })
 		return nil
 	}
-	if err := l.schema.check(value); !errors.Is(err, errTooMuch) {
-		return err
+	err := l.schema.check(value)
+	if errors.Is(err, errTooMuch) {
+		err = nil // nobody knows
 	}
-	return nil
+	return err
 }
