@@ -196,6 +196,9 @@ func (m *Manager) awaitLogin(ctx context.Context, s *session, f *loginFlow) (Ser
 	if !s.started(ctx) {
 		return s.info(), context.Cause(ctx)
 	}
+	soon, cancel := context.WithTimeout(ctx, s.timing.use)
+	defer cancel()
+	s.settle(soon) // what the login before could see was forgotten, and is being fetched
 	return s.info(), nil
 }
 
