@@ -187,3 +187,29 @@ func TestErrorsAreRedacted(t *testing.T) {
 		}
 	})
 }
+
+// What read_resource gives the model: each of several contents by its name, an
+// old body with the word that it is old, and what an unknown URI perhaps meant.
+func TestReadResourceTellsWhatItRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.host.Answer = agenttest.Always(agent.DecisionOnce)
+		w.servers.resources["fake"]["file://x/stale"] = []mcp.Content{{Text: "as it was"}}
+		w.servers.resources["fake"]["file://dir"] = []mcp.Content{{URI: "file://dir/1", Text: "one"}, {URI: "file://dir/2", MIMEType: "application/pdf", Blob: "AAAA"}}
+		read := func(id, uri string) agent.ToolCall {
+			return call(id, "mcp__fake__read_resource", fmt.Sprintf(`{"uri":%q}`, uri))
+		}
+		_, llm := w.must("read", agenttest.Call(read("1", "file://x/stale"), read("2", "file://dir"), read("3", "file://dco.md"), read("4", "file://doc.md")))
+		got := results(llm.Last())
+		for i, want := range []string{
+			"[this is what was read at 03:04:05, it cannot be read anew now: the server \"<x>\" is gone]\nas it was",
+			"[resource file://dir/1]\none\n[binary content: file://dir/2, application/pdf, 3 bytes, not shown]",
+			"did you mean file://doc.md?", "Content of doc",
+		} {
+			contains(t, got[i], want)
+		}
+		if strings.Contains(got[3], "[resource") {
+			t.Errorf("a sole content is named: %s", got[3])
+		}
+	})
+}

@@ -415,3 +415,22 @@ func TestFolderThatIsAddedIsAskedAboutOnItsOwn(t *testing.T) {
 	}
 	w.awaitStatus("evil", mcp.StatusReady)
 }
+
+// What was read before is given where its server is out of reach, and said to
+// be old.
+func TestReadOfAServerThatIsGone(t *testing.T) {
+	log := mcptest.NewLog(t)
+	w := newWorld(t, setup{servers: map[string]mcptest.Options{"fake": {Once: true, Log: string(log), ExitOn: []string{"prompts/get"}}}})
+	w.fetched("fake", 3)
+	type answer struct {
+		Contents []contentInfo
+		Stale    string
+	}
+	arg := obj{"server": "fake", "uri": "file://doc1.md"}
+	first := commandAs[answer](w, "agentls.mcp.read", arg)
+	failure(t, w.StartCommand("agentls.mcp.usePrompt", obj{"server": "fake", "name": "review", "arguments": obj{"focus": "x"}}, nil), -32803)
+	got := commandAs[answer](w, "agentls.mcp.read", arg)
+	if first.Stale != "" || len(got.Contents) != 1 || *got.Contents[0].Text != *first.Contents[0].Text || !strings.Contains(got.Stale, "cannot be read anew now") {
+		t.Errorf("%+v, then %+v", first, got)
+	}
+}
