@@ -172,8 +172,10 @@ func TestSeveralContentsOfOneRead(t *testing.T) {
 	}}})
 	h.searchable("fake", 4)
 	want := []Content{
-		{URI: "dir://a/1", Text: "one"}, {URI: "dir://a/2", MIMEType: "image/png", Blob: "iVBORw0KGgo="},
-		{URI: "other://3", MIMEType: "text/plain"}, {URI: "dir://a", Text: "four"},
+		{URI: "dir://a/1", Text: "one"},
+		{URI: "dir://a/2", MIMEType: "image/png", Blob: "iVBORw0KGgo="},
+		{URI: "other://3", MIMEType: "text/plain"},
+		{URI: "dir://a", Text: "four"},
 	}
 	reads := func() int { return len(log.Method(t, "resources/read")) }
 	for i, changed := range []string{"", "dir://a/1", "other://3", "dir://a", "elsewhere://"} {
