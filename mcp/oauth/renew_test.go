@@ -126,11 +126,11 @@ func TestRenewalOutlivesItsCaller(t *testing.T) {
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
 	w.mustLogin()
 	w.as.Expire(false)
-	asked, go_ := make(chan struct{}), make(chan struct{})
+	asked, goOn := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	w.as.Break("/token", func(rw http.ResponseWriter, r *http.Request) {
 		once.Do(func() { close(asked) })
-		<-go_
+		<-goOn
 		rw.Header().Set("Content-Type", "application/json")
 		_, _ = rw.Write([]byte(`{"access_token":"later-access","token_type":"bearer","refresh_token":"later-refresh"}`))
 	})
@@ -143,7 +143,7 @@ func TestRenewalOutlivesItsCaller(t *testing.T) {
 	<-asked
 	cancel()
 	<-ended
-	close(go_)
+	close(goOn)
 	w.logins.Close() // waits for it
 	if l, _ := w.guard.login(); l.Access != "later-access" || l.Refresh != "later-refresh" {
 		t.Errorf("%+v", l)
@@ -180,8 +180,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 			w.want(ping, 401)
 		})
 	}
-	var w *world // no file at all
-	w = newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
+	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
 	w.file = ""
 	w.again()
 	w.mustLogin()

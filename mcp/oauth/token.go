@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,15 +112,7 @@ func usableToken(t *oauth2.Token) error {
 // isCode reports an error of the token endpoint (RFC 6749, 5.2).
 func isCode(err error, codes ...string) bool {
 	e, ok := errors.AsType[*oauth2.RetrieveError](err)
-	if !ok {
-		return false
-	}
-	for _, code := range codes {
-		if e.ErrorCode == code {
-			return true
-		}
-	}
-	return false
+	return ok && slices.Contains(codes, e.ErrorCode)
 }
 
 // tokenError words what went wrong at a token endpoint. What oauth2 says of it
