@@ -1,6 +1,7 @@
 package mcptest
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
@@ -30,6 +31,8 @@ type AuthOptions struct {
 	Life     time.Duration     // of access tokens; 0: an hour; negative: not told
 	Lasting  bool              // gives no refresh tokens
 	Metadata map[string]any    // members of the metadata to be replaced; nil: left out
+	TLS      bool              // https, with httptest's certificate, which is for example.com too
+	Outside  string            // the origin that it is known by, where that is not its own address
 
 	// The answer of the login's page.
 	Iss   string // iss=…; "own": the issuer
@@ -42,7 +45,8 @@ type AuthServer struct {
 	URL string // the issuer
 	o   AuthOptions
 
-	srv *httptest.Server
+	srv    *httptest.Server
+	origin string
 
 	mu       sync.Mutex
 	n        int
@@ -88,11 +92,19 @@ func ServeAuth(tb testing.TB, o AuthOptions) *AuthServer {
 	for id, secret := range o.Clients {
 		a.clients[id] = authClient{secret: secret}
 	}
-	a.srv = httptest.NewServer(a)
+	if o.TLS {
+		a.srv = httptest.NewTLSServer(a)
+	} else {
+		a.srv = httptest.NewServer(a)
+	}
 	tb.Cleanup(a.srv.Close)
-	a.URL = a.srv.URL + o.Path
+	a.origin = cmp.Or(o.Outside, a.srv.URL)
+	a.URL = a.origin + o.Path
 	return a
 }
+
+// Address is where it listens, as host:port.
+func (a *AuthServer) Address() string { return a.srv.Listener.Addr().String() }
 
 // Break answers the requests for a path in the server's place; nil mends it.
 func (a *AuthServer) Break(path string, f http.HandlerFunc) {
@@ -195,7 +207,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 
 func (a *AuthServer) metadata() object {
 	m := object{
-		"issuer": a.URL, "authorization_endpoint": a.srv.URL + "/authorize", "token_endpoint": a.srv.URL + "/token", "revocation_endpoint": a.srv.URL + "/revoke",
+		"issuer": a.URL, "authorization_endpoint": a.origin + "/authorize", "token_endpoint": a.origin + "/token", "revocation_endpoint": a.origin + "/revoke",
 		"response_types_supported": []string{"code"}, "code_challenge_methods_supported": []string{"S256"},
 		"token_endpoint_auth_methods_supported": []string{"none"}, "grant_types_supported": []string{"authorization_code", "refresh_token"},
 	}
@@ -206,7 +218,7 @@ func (a *AuthServer) metadata() object {
 		m["scopes_supported"] = a.o.Scopes
 	}
 	if !a.o.Closed {
-		m["registration_endpoint"] = a.srv.URL + "/register"
+		m["registration_endpoint"] = a.origin + "/register"
 	}
 	if a.o.Document {
 		m["client_id_metadata_document_supported"] = true

@@ -118,10 +118,8 @@ func (g *Guard) noted(resp *http.Response, err error) (*http.Response, error) {
 // answeredAt notes where the server is, which bounds what its metadata may
 // name; behind a proxy that is not known.
 func (g *Guard) answeredAt(req *http.Request, info httptrace.GotConnInfo) {
-	if t, ok := g.base.(*http.Transport); ok && t.Proxy != nil {
-		if via, err := t.Proxy(req); err != nil || via != nil {
-			return
-		}
+	if t, ok := g.base.(*http.Transport); ok && proxied(t, req) {
+		return
 	}
 	at, err := netip.ParseAddrPort(info.Conn.RemoteAddr().String())
 	if err != nil {

@@ -50,12 +50,13 @@ func (r reach) allows(a netip.Addr) error {
 
 var errPrivate = errors.New("its address is in a private network, and the server's is not")
 
-// reach finds how far the server may lead.
-func (g *Guard) reach(ctx context.Context) reach {
+// reach finds how far the server may lead; one behind a proxy, whose address
+// only the proxy knows, counts as public.
+func (g *Guard) reach(ctx context.Context, base *http.Transport) reach {
 	g.mu.Lock()
 	own := g.addr
 	g.mu.Unlock()
-	if !own.IsValid() {
+	if !own.IsValid() && !proxied(base, &http.Request{Method: http.MethodPost, URL: g.at}) {
 		own = lookUp(ctx, g.at.Hostname())
 	}
 	return reach{own: own, private: private(own), loopback: own.IsLoopback()}
@@ -93,7 +94,7 @@ func (g *Guard) outside(ctx context.Context) (c *http.Client, done func()) {
 	if g.logins.o.HTTP != nil {
 		base = g.logins.o.HTTP()
 	}
-	o := &outside{reach: g.reach(ctx), direct: base.Clone(), proxied: base.Clone()}
+	o := &outside{reach: g.reach(ctx, base), direct: base.Clone(), proxied: base.Clone()}
 	o.direct.Proxy = nil
 	dialer := &net.Dialer{Timeout: dialTime, Control: func(_, address string, _ syscall.RawConn) error {
 		at, err := netip.ParseAddrPort(address)
@@ -120,10 +121,8 @@ func (o *outside) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	via := o.direct
-	if o.proxied.Proxy != nil {
-		if proxy, err := o.proxied.Proxy(req); err != nil || proxy != nil {
-			via = o.proxied
-		}
+	if proxied(o.proxied, req) {
+		via = o.proxied
 	}
 	resp, err := via.RoundTrip(req)
 	if err != nil || req.Method != http.MethodGet {
@@ -137,6 +136,16 @@ func (o *outside) RoundTrip(req *http.Request) (*http.Response, error) {
 		resp.Header.Set("Content-Type", "application/json")
 	}
 	return resp, nil
+}
+
+// proxied reports whether a request goes by a proxy, or would if that could be
+// used.
+func proxied(t *http.Transport, req *http.Request) bool {
+	if t.Proxy == nil {
+		return false
+	}
+	via, err := t.Proxy(req)
+	return err != nil || via != nil
 }
 
 // may refuses what can be told of an address before it is dialled, which is all
