@@ -190,6 +190,8 @@ func (d *doctor) servers(ctx context.Context) {
 			d.say(good, "MCP server %s: ready, %s tools, %s resources, %s prompts", s.Name, count(s.Tools), count(s.Resources), count(s.Prompts))
 		case mcp.StatusDisabled:
 			d.say(absent, "MCP server %s: disabled in %s", s.Name, s.Source)
+		case mcp.StatusNeedsLogin:
+			d.say(tooBad, "MCP server %s: %s: %s; here that is `agentls mcp login %s`", s.Name, s.Status, s.Error, s.Name)
 		case mcp.StatusUntrusted:
 			d.say(absent, "MCP server %s: from %s, not trusted; `agentls mcp trust %s` shows what it would start", s.Name, s.Source, s.Name)
 		default:
