@@ -1,17 +1,10 @@
 package oauth
 
 import (
-	"context"
-	"errors"
-	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -19,6 +12,7 @@ import (
 )
 
 // MCP.md 64–68: each way to the authorization server, and to a client there.
+
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -72,6 +66,7 @@ func TestLogins(t *testing.T) {
 }
 
 // The way of 2025-03-26: the server is its own authorization server.
+
 func TestLoginOfAnOrigin(t *testing.T) {
 	t.Parallel()
 	for name, metadata := range map[string]bool{"with metadata": true, "without": false} {
@@ -153,6 +148,7 @@ func TestLoginsThatFail(t *testing.T) {
 }
 
 // hidesAll checks that a text holds nothing that is secret.
+
 func (w *world) hidesAll(text string) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -165,7 +161,9 @@ func (w *world) hidesAll(text string) {
 }
 
 // CherryHQ/cherry-studio#18648: whatever is secret is known as such before it
+
 // can come to a log.
+
 func TestSecretsOfLoginsAreLearned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{Methods: []string{"client_secret_post"}, Life: -1}, mcptest.Protection{}, Client{})
@@ -191,119 +189,12 @@ func TestSecretsOfLoginsAreLearned(t *testing.T) {
 	}
 }
 
-func TestScopesOfLogins(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		known []string // of the authorization server
-		p     mcptest.Protection
-		c     Client
-		want  string
-	}{
-		"of the challenge":     {p: mcptest.Protection{Scopes: []string{"a"}, Named: []string{"a", "b"}}, want: "a"},
-		"of the metadata":      {p: mcptest.Protection{Scopes: []string{"a"}, Named: []string{"a", "b"}, NoScopes: true}, want: "a b"},
-		"none":                 {want: ""},
-		"configured":           {p: mcptest.Protection{Scopes: []string{"a"}, Named: []string{"b"}}, c: Client{Scopes: []string{"a", "mine"}}, want: "a mine"},
-		"and offline":          {known: []string{"a", "offline_access"}, p: mcptest.Protection{Scopes: []string{"a"}}, want: "a offline_access"},
-		"offline, never alone": {known: []string{"offline_access"}, want: ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld(t, mcptest.AuthOptions{Scopes: c.known}, c.p, c.c)
-			w.mustLogin()
-			w.want(ping, 200)
-			q := w.asked()
-			if q.Get("scope") != c.want || q.Has("scope") != (c.want != "") || strings.Contains(c.want, "offline") != (q.Get("prompt") == "consent") {
-				t.Errorf("%v", q)
-			}
-		})
-	}
-}
-
 // Step up (MCP, Scope Challenge Handling): with what there was, and not for ever.
-func TestStepUp(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{Scopes: []string{"read"}, Of: map[string][]string{"echo": {"write"}}}, Client{})
-	refused := func() (Refusal, bool) {
-		req, _ := http.NewRequest(http.MethodPost, w.url, strings.NewReader(echo))
-		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := w.guard.RoundTrip(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer resp.Body.Close()
-		return w.guard.Refused(resp)
-	}
-	w.mustLogin()
-	w.want(ping, 200)
-	if r, ok := refused(); !ok || r.Futile || !slices.Equal(r.Scopes, []string{"write"}) {
-		t.Fatalf("%+v, %v", r, ok)
-	}
-	w.again() // what was granted is not forgotten
-	w.want(echo, 403)
-	if err := w.login(); err != nil {
-		t.Fatal(err)
-	}
-	w.want(echo, 200)
-	if got := w.asked().Get("scope"); got != "read write" {
-		t.Errorf("asked for %q", got)
-	}
-	if n := len(w.as.Requests("/register")); n != 1 {
-		t.Errorf("registered %d times", n)
-	}
-	// A server that is never content.
-	w.server.Break(mcptest.Any, mcptest.Answer(403, "application/json", "{}", "WWW-Authenticate", `Bearer error="insufficient_scope", scope="write"`))
-	if r, ok := refused(); !ok || !r.Futile {
-		t.Errorf("%+v, %v", r, ok)
-	}
-	w.server.Break(mcptest.Any, mcptest.Answer(403, "text/plain", "no"))
-	if r, ok := refused(); ok {
-		t.Errorf("%+v", r)
-	}
-}
 
 // MCP.md 72: a token goes to its own server alone.
-func TestTokensStayWithTheirServer(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.mustLogin()
-	other := mcptest.ServeHTTP(t, mcptest.HTTPOptions{Mode: mcptest.Stateless})
-	for _, at := range []string{other.URL, strings.Replace(w.url, "127.0.0.1", "localhost", 1), strings.Replace(w.url, "http://", "http://user@", 1)} {
-		req, err := http.NewRequest(http.MethodPost, at, strings.NewReader(ping))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := w.guard.RoundTrip(req)
-		if err == nil {
-			resp.Body.Close()
-		}
-		if req.Header.Get("Authorization") != "" {
-			t.Error("the caller's request was changed")
-		}
-	}
-	for _, r := range other.Requests() {
-		if r.Header.Get("Authorization") != "" {
-			t.Errorf("another server got %q", r.Header.Get("Authorization"))
-		}
-	}
-	// The login of another server is none of this one.
-	w.url = other.URL
-	w.again()
-	w.ask(ping)
-	for _, r := range other.Requests() {
-		if r.Header.Get("Authorization") != "" {
-			t.Errorf("another server got %q", r.Header.Get("Authorization"))
-		}
-	}
-	// Nor is it sent where it can be read.
-	clear, _ := url.Parse("http://mcp.example/mcp")
-	g := w.logins.Guard(clear, Client{}, http.DefaultTransport)
-	if err := g.Login(t.Context(), func(Page) error { return nil }); err == nil || !strings.Contains(err.Error(), "https://") {
-		t.Errorf("%v", err)
-	}
-}
 
 // MCP, SEP-2352: what one authorization server gave is not shown to another.
+
 func TestAnotherAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -353,298 +244,19 @@ func TestAnotherAuthorizationServer(t *testing.T) {
 }
 
 // What a public server names leads to no private place (MCP's security best
+
 // practices, SSRF).
-func TestPublicServersNameNothingPrivate(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.ask(ping)
-	w.guard.mu.Lock()
-	w.guard.addr = netip.MustParseAddr("93.184.215.14")
-	w.guard.mu.Unlock()
-	err := w.login()
-	if err == nil || !strings.Contains(err.Error(), "private network") || len(w.as.Requests("")) > 0 {
-		t.Errorf("%v, %d requests", err, len(w.as.Requests("")))
-	}
-
-	public := reach{own: netip.MustParseAddr("93.184.215.14")}
-	near := reach{own: netip.MustParseAddr("10.1.2.3"), private: true}
-	here := reach{own: netip.MustParseAddr("127.0.0.1"), loopback: true}
-	for _, c := range []struct {
-		addr               string
-		public, near, here bool
-	}{
-		{"8.8.8.8", true, true, true},
-		{"93.184.215.14", true, true, true},
-		{"10.9.9.9", false, true, true},
-		{"100.64.1.1", false, true, true},
-		{"fd00::1", false, true, true},
-		{"127.0.0.1", false, false, true},
-		{"::1", false, false, true},
-		{"::ffff:127.0.0.1", false, false, true},
-		{"169.254.169.254", false, false, false},
-		{"168.63.129.16", false, false, false},
-		{"0.0.0.0", false, false, false},
-		{"fe80::1", false, false, false},
-		{"64:ff9b::7f00:1", false, false, false},
-	} {
-		a := netip.MustParseAddr(c.addr)
-		for name, got := range map[string][2]bool{"public": {public.allows(a) == nil, c.public}, "near": {near.allows(a) == nil, c.near}, "here": {here.allows(a) == nil, c.here}} {
-			if got[0] != got[1] {
-				t.Errorf("%s from %s: %v", c.addr, name, got[0])
-			}
-		}
-	}
-	for _, text := range []string{"http://localhost:1/x", "http://127.0.0.1/x", "https://[::1]/x", "http://a.localhost/x", "https://user@as.example/x", "ftp://as.example/", "http://as.example/", "https:as.example"} {
-		u, err := url.Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (&outside{reach: public}).may(u) == nil {
-			t.Errorf("%s may be asked", text)
-		}
-	}
-}
-
-func TestRedirectsOfAuthorizationServersAreNotFollowed(t *testing.T) {
-	t.Parallel()
-	other := mcptest.ServeAuth(t, mcptest.AuthOptions{})
-	for _, path := range []string{"/.well-known/oauth-authorization-server", "/register", "/token"} {
-		w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-		w.as.Break(path, func(rw http.ResponseWriter, r *http.Request) {
-			http.Redirect(rw, r, other.URL+path, http.StatusPermanentRedirect)
-		})
-		w.ask(ping)
-		if err := w.login(); err == nil || !strings.Contains(err.Error(), "redirects") {
-			t.Errorf("%s: %v", path, err)
-		}
-	}
-	if n := len(other.Requests("")); n > 0 {
-		t.Errorf("%d requests to another origin", n)
-	}
-}
 
 // The browser's answer of another login is sent away; the right one counts.
-func TestWrongState(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.ask(ping)
-	if err := w.guard.Finish("http://127.0.0.1:1/callback?code=a&state=b"); err == nil || !strings.Contains(err.Error(), "start one first") {
-		t.Errorf("%v", err)
-	}
-	err := w.loginBy(func(p Page) error {
-		for _, query := range []string{"?code=stolen&state=wrong", "?code=stolen", "?error=access_denied", ""} {
-			if at, status, text := mcptest.Browse(t, p.Redirect+query); status != 400 || !strings.Contains(text, "belongs to no login") || at.Path != callback {
-				t.Errorf("%s: %d %s", query, status, text)
-			}
-		}
-		if _, status, _ := mcptest.Browse(t, strings.TrimSuffix(p.Redirect, callback)+"/"); status != 404 {
-			t.Errorf("another path: %d", status)
-		}
-		if err := w.guard.Finish(p.Redirect + "?code=stolen&state=wrong"); !errors.Is(err, ErrOtherLogin) {
-			t.Errorf("%v", err)
-		}
-		if err := w.guard.Finish("the page says hello"); err == nil || !strings.Contains(err.Error(), "copy it whole") {
-			t.Errorf("%v", err)
-		}
-		return w.browse(p)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.want(ping, 200)
-}
 
 // The page that the browser ends on says how it went.
-func TestPageOfALogin(t *testing.T) {
-	t.Parallel()
-	for says, o := range map[string]mcptest.AuthOptions{"You are logged in": {}, "did not work": {Error: "access_denied"}} {
-		w := newWorld(t, o, mcptest.Protection{}, Client{})
-		w.ask(ping)
-		shown := make(chan string, 1)
-		_ = w.loginBy(func(p Page) error {
-			go func() {
-				_, _, text := mcptest.Browse(t, p.URL)
-				shown <- text
-			}()
-			return nil
-		})
-		if text := <-shown; !strings.Contains(text, says) || strings.Contains(text, "code-") {
-			t.Errorf("%q, not %q", text, says)
-		}
-	}
-}
 
 // A person whose browser is elsewhere pastes the address.
-func TestPastedAddress(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.ask(ping)
-	err := w.loginBy(func(p Page) error { return w.guard.Finish(" " + mcptest.Elsewhere(t, p.URL) + "\n") })
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.want(ping, 200)
-}
-
-func TestCancelledLogin(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.ask(ping)
-	why := errors.New("enough")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	var redirect string
-	err := w.guard.Login(ctx, func(p Page) error {
-		redirect = p.Redirect
-		cancel(why)
-		return nil
-	})
-	if !errors.Is(err, why) {
-		t.Errorf("%v", err)
-	}
-	u, _ := url.Parse(redirect)
-	if c, err := net.Dial("tcp", u.Host); err == nil {
-		c.Close()
-		t.Error("its port is still open")
-	}
-	w.want(ping, 401)
-	if err := w.login(); err != nil {
-		t.Error(err)
-	}
-	if n := len(w.as.Requests("/register")); n > 2 {
-		t.Errorf("registered %d times", n)
-	}
-}
 
 // The registration of before needs its port; where another program has that by
+
 // now, agentls registers anew. A configured port is told of.
-func TestPortsOfLogins(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.mustLogin()
-	w.as.Expire(true)
-	w.want(ping, 401)
-	if err := w.login(); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(w.as.Requests("/register")); n != 1 {
-		t.Errorf("registered %d times", n)
-	}
-	u, _ := url.Parse(w.asked().Get("redirect_uri"))
-	busy, err := net.Listen("tcp", u.Host)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	w.as.Expire(true)
-	w.want(ping, 401)
-	if err := w.login(); err != nil {
-		t.Fatal(err)
-	}
-	if n := len(w.as.Requests("/register")); n != 2 {
-		t.Errorf("registered %d times", n)
-	}
-	port, _ := strconv.Atoi(u.Port())
-	w = newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{Port: port})
-	w.ask(ping)
-	if err := w.login(); err == nil || !strings.Contains(err.Error(), `"redirectPort"`) {
-		t.Errorf("%v", err)
-	}
-}
 
 // An authorization server that has forgotten us shows that in the browser, and
+
 // nobody comes back: the next login registers anew.
-func TestForgottenRegistration(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.mustLogin()
-	w.as.Forget()
-	w.as.Expire(true)
-	w.want(ping, 401) // the renewal is told that the client is unknown
-	if err := w.login(); err != nil {
-		t.Fatal(err)
-	}
-	w.as.Forget()
-	w.as.Expire(true)
-	ctx, cancel := context.WithCancel(t.Context())
-	err := w.guard.Login(ctx, func(p Page) error {
-		if _, status, _ := mcptest.Browse(t, p.URL); status != 400 {
-			t.Errorf("%d", status)
-		}
-		cancel()
-		return nil
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
-	if err := w.login(); err != nil {
-		t.Fatal(err)
-	}
-	w.want(ping, 200)
-}
-
-func TestLogout(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, mcptest.AuthOptions{Methods: []string{"client_secret_basic"}}, mcptest.Protection{}, Client{})
-	if was, err := w.guard.Logout(t.Context()); was || err != nil {
-		t.Errorf("%v, %v", was, err)
-	}
-	w.mustLogin()
-	l, _ := w.guard.login()
-	if was, err := w.guard.Logout(t.Context()); !was || err != nil {
-		t.Errorf("%v, %v", was, err)
-	}
-	var revoked []string
-	for _, r := range w.as.Requests("/revoke") {
-		revoked = append(revoked, r.Form.Get("token"))
-	}
-	if !slices.Equal(revoked, []string{l.Refresh, l.Access}) {
-		t.Errorf("%q", revoked)
-	}
-	w.want(ping, 401)
-	data, err := os.ReadFile(w.file)
-	if err != nil || strings.Contains(string(data), l.Access) || strings.Contains(string(data), l.Refresh) || strings.Contains(string(data), l.Secret) {
-		t.Errorf("%s, %v", data, err)
-	}
-
-	w = newWorld(t, mcptest.AuthOptions{Metadata: map[string]any{"revocation_endpoint": nil}}, mcptest.Protection{}, Client{})
-	w.mustLogin()
-	if was, err := w.guard.Logout(t.Context()); !was || err == nil || !strings.Contains(err.Error(), "takes no token back") {
-		t.Errorf("%v, %v", was, err)
-	}
-	w.want(ping, 401)
-
-	w = newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
-	w.mustLogin()
-	w.as.Break("/revoke", func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(500) })
-	if was, err := w.guard.Logout(t.Context()); !was || err == nil || !strings.Contains(err.Error(), "did not take the refresh token back: HTTP 500") {
-		t.Errorf("%v, %v", was, err)
-	}
-}
-
-func TestCovers(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		resource, server string
-		want             bool
-	}{
-		{"https://a.example/mcp", "https://a.example/mcp", true},
-		{"https://a.example/mcp/", "https://a.example/mcp", true},
-		{"https://a.example", "https://a.example/mcp", true},
-		{"https://A.example:443/", "https://a.example/mcp/x", true},
-		{"https://a.example/mcp", "https://a.example/mcp?tenant=1", true},
-		{"https://a.example/mcp?tenant=2", "https://a.example/mcp?tenant=1", false},
-		{"https://a.example/mcp", "https://a.example/mcp2", false},
-		{"https://a.example/mcp", "https://a.example/", false},
-		{"https://a.example/m%2Fcp", "https://a.example/m/cp", false},
-		{"http://a.example/mcp", "https://a.example/mcp", false},
-		{"https://b.example/mcp", "https://a.example/mcp", false},
-		{"https://a.example:8443/mcp", "https://a.example/mcp", false},
-		{"https://me@a.example/mcp", "https://a.example/mcp", false},
-		{"", "https://a.example/mcp", false},
-	} {
-		u, _ := url.Parse(c.server)
-		if got := covers(c.resource, u); got != c.want {
-			t.Errorf("%s for %s: %v", c.resource, c.server, got)
-		}
-	}
-}

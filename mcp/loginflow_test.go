@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"agentls/mcp/mcptest"
+)
+
+func TestServersWithoutALogin(t *testing.T) {
+	t.Parallel()
+	h, as, srv := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	h.person(nil)
+	h.login()
+	configured := remoteConfig("header", srv.URL)
+	configured.Headers = map[string]string{"authorization": "Bearer configured-token"}
+	project := remoteConfig("project", srv.URL)
+	project.Project = true
+	broken := remoteConfig("broken", "http://127.0.0.1:1/mcp")
+	h.Configure([]ServerConfig{remoteConfig("fake", srv.URL), configured, project, broken, fakeConfig(t, "program", mcptest.Options{})})
+	h.started()
+	for name, want := range map[string]error{"header": ErrNoLogin, "program": ErrNoLogin, "project": ErrNotReady, "nobody": ErrUnknownServer} {
+		if _, err := h.Login(t.Context(), name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := h.FinishLogin(t.Context(), name, "http://127.0.0.1:1/callback?code=a&state=b"); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, _, _, err := h.Logout(t.Context(), name); !errors.Is(err, want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if h.LoginWanted(name) {
+			t.Errorf("%s wants a login", name)
+		}
+	}
+	if i := h.status("header"); i.Status != StatusNeedsLogin || !strings.Contains(i.Error, `"headers"`) || strings.Contains(i.Error, "agentls.mcp.login") {
+		t.Errorf("%+v", i)
+	}
+	for _, r := range srv.Requests() {
+		if r.Header.Get("Authorization") == "Bearer configured-token" && r.Status == http.StatusOK {
+			t.Error("the header was replaced by the login")
+		}
+	}
+	if n := len(as.Requests("/authorize")); n != 1 {
+		t.Errorf("%d logins", n)
+	}
+}
+
+func TestLoginsThatAreGivenUp(t *testing.T) {
+	t.Parallel()
+	h, as, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	pages := make(chan LoginRequest, 10)
+	h.person(func(l LoginRequest) { pages <- l })
+	enough := errors.New("enough")
+	type outcome struct {
+		ServerInfo
+		error
+	}
+	begin := func() (context.CancelCauseFunc, chan outcome) {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		done := make(chan outcome, 1)
+		go func() {
+			info, err := h.Login(ctx, "fake")
+			done <- outcome{info, err}
+		}()
+		return cancel, done
+	}
+	first, firstDone := begin()
+	page := <-pages
+	second, secondDone := begin()
+	if again := <-pages; again.URL != page.URL {
+		t.Errorf("another page: %s", again.URL)
+	}
+	first(enough)
+	if o := <-firstDone; !errors.Is(o.error, enough) {
+		t.Errorf("%v", o.error)
+	}
+	mcptest.Browse(t, page.URL)
+	if o := <-secondDone; o.error != nil || o.Status != StatusReady {
+		t.Errorf("%+v", o)
+	}
+	second(nil)
+	if _, was, _, _ := h.Logout(t.Context(), "fake"); !was {
+		t.Error("there was no login")
+	}
+	last, lastDone := begin()
+	page = <-pages
+	last(enough)
+	if o := <-lastDone; !errors.Is(o.error, enough) {
+		t.Errorf("%v", o.error)
+	}
+	before := len(as.Requests("/token"))
+	if _, err := h.FinishLogin(t.Context(), "fake", mcptest.Elsewhere(t, page.URL)); err == nil {
+		t.Error("a login that was given up was finished")
+	}
+	if n := len(as.Requests("/token")) - before; n != 0 {
+		t.Errorf("%d codes were sent", n)
+	}
+}
+
+func TestLoginsThatNobodySees(t *testing.T) {
+	t.Parallel()
+	h, _, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	if _, err := h.Login(t.Context(), "fake"); !errors.Is(err, errLoginUnseen) {
+		t.Errorf("%v", err)
+	}
+	go func() { r := <-h.Requests(); r.Reply(RequestAnswer{Decline: true}) }()
+	if _, err := h.Login(t.Context(), "fake"); !errors.Is(err, errLoginDeclined) {
+		t.Errorf("%v", err)
+	}
+	taken := make(chan Request, 1)
+	go func() { r := <-h.Requests(); r.Reply(RequestAnswer{Accept: true}); taken <- r }()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := h.Login(t.Context(), "fake")
+		ended <- err
+	}()
+	r := <-taken
+	within(t, 2*time.Second, "the end", h.Close)
+	if err := <-ended; !errors.Is(err, errStopped) {
+		t.Errorf("%v", err)
+	}
+	select {
+	case <-r.Done:
+	default:
+		t.Error("the question is still open")
+	}
+	if _, err := h.Login(t.Context(), "fake"); err == nil {
+		t.Error("a login after the end")
+	}
+}
+
+func TestLoginThatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	h, _, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	h.person(nil)
+	const newer = `{"version":99}`
+	if err := os.WriteFile(h.logins.File(), []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.login()
+	h.await("fake", EventProblem)
+	if e := h.kind("fake", EventProblem)[0]; !strings.Contains(e.Text, "until agentls ends") || !strings.Contains(e.Text, "newer version") {
+		t.Errorf("%+v", e)
+	}
+	if data, _ := os.ReadFile(h.logins.File()); string(data) != newer {
+		t.Errorf("%s", data)
+	}
+}
