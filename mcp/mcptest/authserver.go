@@ -179,9 +179,10 @@ func (a *AuthServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		broken(w, r)
 		return
 	}
-	wellKnown := "/.well-known/oauth-authorization-server" + a.o.Path
+	path := strings.TrimSuffix(a.o.Path, "/")
+	wellKnown := "/.well-known/oauth-authorization-server" + path
 	if a.o.OIDC {
-		wellKnown = a.o.Path + "/.well-known/openid-configuration"
+		wellKnown = path + "/.well-known/openid-configuration"
 	}
 	switch r.URL.Path {
 	case wellKnown:

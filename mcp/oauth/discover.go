@@ -94,12 +94,14 @@ func (g *Guard) metadataURLs(named string) (all []string) {
 	const wellKnown = "/.well-known/oauth-protected-resource"
 	add(named)
 	at := *g.at
-	at.Path, at.RawPath = wellKnown, ""
-	if path := strings.Trim(g.at.Path, "/"); path != "" {
-		at.Path += "/" + path
+	if path := g.at.EscapedPath(); path != "" && path != "/" {
+		for _, path := range []string{path, strings.TrimRight(path, "/")} { // servers differ over the last slash
+			at.RawPath = wellKnown + path
+			at.Path, _ = url.PathUnescape(at.RawPath) // it was one
+			add(at.String())
+		}
 	}
-	add(at.String())
-	at.Path, at.RawQuery = wellKnown, ""
+	at.Path, at.RawPath, at.RawQuery = wellKnown, "", ""
 	add(at.String())
 	return all
 }
@@ -155,7 +157,7 @@ func issuerMetadata(ctx context.Context, issuer string, via *http.Client) (*oaut
 	if _, err := parseURL(issuer); err != nil {
 		return fail(err)
 	}
-	m, err := auth.GetAuthServerMetadata(ctx, issuer, via)
+	m, err := auth.GetAuthServerMetadata(ctx, strings.TrimSuffix(issuer, "/"), via) // RFC 8414, 3.1
 	switch {
 	case err != nil:
 		return fail(err)

@@ -24,6 +24,8 @@ func TestLogins(t *testing.T) {
 		"OpenID Connect":             {o: mcptest.AuthOptions{OIDC: true}},
 		"an issuer with a path":      {o: mcptest.AuthOptions{Path: "/tenant"}},
 		"OpenID Connect with a path": {o: mcptest.AuthOptions{Path: "/tenant", OIDC: true}},
+		"an issuer with a slash":     {o: mcptest.AuthOptions{Path: "/", Iss: "own"}},
+		"such a path":                {o: mcptest.AuthOptions{Path: "/tenant/", OIDC: true, Iss: "own"}},
 		"no hint":                    {p: mcptest.Protection{NoHint: true}},
 		"no hint, at the origin":     {p: mcptest.Protection{NoHint: true, Origin: true}},
 		"by basic":                   {o: mcptest.AuthOptions{Methods: []string{"client_secret_basic"}}},

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -143,6 +144,31 @@ func TestCovers(t *testing.T) {
 		u, _ := url.Parse(c.server)
 		if got := covers(c.resource, u); got != c.want {
 			t.Errorf("%s for %s: %v", c.resource, c.server, got)
+		}
+	}
+}
+
+func TestPlacesOfMetadata(t *testing.T) {
+	t.Parallel()
+	const at = "https://a.example/.well-known/oauth-protected-resource"
+	for _, c := range []struct {
+		server, named string
+		want          []string
+	}{
+		{"https://a.example", "", []string{at}},
+		{"https://a.example/", "", []string{at}},
+		{"https://a.example/mcp", "", []string{at + "/mcp", at}},
+		{"https://a.example/mcp/", "", []string{at + "/mcp/", at + "/mcp", at}},
+		{"https://a.example/a%2Fb?t=1", "", []string{at + "/a%2Fb?t=1", at}},
+		{"https://a.example/mcp", at + "/mcp", []string{at + "/mcp", at}},
+		{"https://a.example/mcp", "https://b.example/m", []string{"https://b.example/m", at + "/mcp", at}},
+	} {
+		u, err := url.Parse(c.server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := (&Guard{at: u}).metadataURLs(c.named); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q", c.server, got)
 		}
 	}
 }
