@@ -239,6 +239,12 @@ func (e *loginError) Is(target error) bool {
 
 func wantsLogin(err error) bool { return errors.Is(err, ErrNeedsLogin) }
 
+// unauthorized reports an answer 401, which the whole connection gets.
+func unauthorized(err error) bool {
+	e, ok := errors.AsType[*loginError](err)
+	return ok && e.status == http.StatusUnauthorized
+}
+
 // excerpt reads the start of an answer that is no message, for an error.
 func excerpt(body io.Reader) string {
 	const most = 300

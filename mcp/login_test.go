@@ -154,7 +154,8 @@ func TestLoginThatEndsInUse(t *testing.T) {
 		as.Expire(true)
 		within(t, 5*time.Second, "the calls", func() {
 			for range 3 {
-				if _, err := h.call("fake", "echo", nil); !errors.Is(err, ErrNeedsLogin) || !strings.Contains(err.Error(), "agentls.mcp.login") {
+				_, err := h.call("fake", "echo", nil)
+				if !errors.Is(err, ErrNeedsLogin) || !strings.Contains(err.Error(), "agentls.mcp.login") {
 					t.Errorf("%v", err)
 				}
 			}

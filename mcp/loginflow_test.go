@@ -152,3 +152,20 @@ func TestLoginThatCannotBeKept(t *testing.T) {
 		t.Errorf("%s", data)
 	}
 }
+
+// A call that is refused for want of a login has done nothing: it is made once
+// more on the next connection, and its outcome is known.
+func TestCallThatWantsALogin(t *testing.T) {
+	t.Parallel()
+	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
+		h, srv := remote(t, o)
+		eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
+		srv.Break(mcptest.Call("echo"), mcptest.Unauthorized("Bearer"))
+		if _, err := h.call("fake", "echo", nil); !errors.Is(err, ErrNeedsLogin) || errors.Is(err, ErrUnknownOutcome) {
+			t.Errorf("%v", err)
+		}
+		if n := len(srv.Requests(mcptest.Call("echo"))); n != 2 {
+			t.Errorf("called %d times", n)
+		}
+	})
+}

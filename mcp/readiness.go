@@ -47,7 +47,7 @@ func (s *session) useAfter(ctx context.Context, over *connection) (*connection, 
 			}
 		case StatusStarting, StatusRestarting:
 		case StatusFailed, StatusNeedsLogin:
-			if poked || final {
+			if poked || final || over != nil && status == StatusNeedsLogin { // it was tried since
 				return nil, s.notReady(status, text)
 			}
 			poked = true

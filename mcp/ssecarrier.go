@@ -105,7 +105,12 @@ func (t *sse) meet(endpoint string) error {
 // SendRequest posts a request to the endpoint; the stream brings the answer.
 func (t *sse) SendRequest(ctx context.Context, req transport.JSONRPCRequest) (*transport.JSONRPCResponse, error) {
 	return t.ask(ctx, req, true, func(life context.Context, body []byte, over chan<- error) {
-		if err := t.tell(life, body); err != nil {
+		err := t.tell(life, body)
+		if unauthorized(err) {
+			t.unserved(req.ID) // or it would end like those that wait for an answer
+			t.lose(err)
+		}
+		if err != nil {
 			over <- err
 		}
 	})
@@ -117,7 +122,11 @@ func (t *sse) SendNotification(ctx context.Context, n mcpgo.JSONRPCNotification)
 	if err != nil {
 		return err
 	}
-	return t.tell(ctx, body)
+	err = t.tell(ctx, body)
+	if unauthorized(err) {
+		t.lose(err)
+	}
+	return err
 }
 
 // tell posts a message, once the endpoint is known.
@@ -145,9 +154,7 @@ func (t *sse) tell(ctx context.Context, body []byte) error {
 	defer func() { _ = resp.Body.Close() }()
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
-		err := t.loginError(resp, "")
-		t.lose(err)
-		return err
+		return t.loginError(resp, "")
 	case resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusGone:
 		// The stream goes on, as behind a proxy, but nobody is at the other end.
 		err := &statusError{resp.StatusCode, excerpt(resp.Body)}

@@ -101,6 +101,9 @@ func (t *streamable) refused(resp *http.Response, session string, req *transport
 	switch {        // what needs no body does not wait for one
 	case resp.StatusCode == http.StatusUnauthorized:
 		err := t.loginError(resp, "")
+		if req != nil {
+			t.unserved(req.ID) // or it would end like those that wait for an answer
+		}
 		t.lose(err)
 		return err
 	case resp.StatusCode == http.StatusNotFound && session != "":

@@ -8,7 +8,8 @@ import (
 
 // unservedError says that the server refused a request without looking at it,
 // because it does not know the session any more (2025-11-25, transports,
-// "Session Management"): it can be sent again, in a new one.
+// "Session Management"), or who asks: it can be sent again, on the next
+// connection.
 type unservedError struct{ error }
 
 func (e *unservedError) Unwrap() error { return e.error }
