@@ -14,9 +14,7 @@ import (
 )
 
 // person answers the requests of a house: the pages of logins are opened, by
-
 // open if it is not nil. Everything else is declined.
-
 func (h *house) person(open func(LoginRequest)) {
 	h.t.Helper()
 	var wg sync.WaitGroup
@@ -43,7 +41,6 @@ func (h *house) person(open func(LoginRequest)) {
 }
 
 // protected is a house with one server that wants a login, in a mode.
-
 func protected(t *testing.T, o mcptest.HTTPOptions, a mcptest.AuthOptions, p mcptest.Protection) (*house, *mcptest.AuthServer, *mcptest.HTTPServer) {
 	t.Helper()
 	as, srv := mcptest.ServeAuth(t, a), mcptest.ServeHTTP(t, o)
@@ -52,7 +49,6 @@ func protected(t *testing.T, o mcptest.HTTPOptions, a mcptest.AuthOptions, p mcp
 }
 
 // protectedHouse is another process with that server.
-
 func protectedHouse(t *testing.T, srv *mcptest.HTTPServer, file string) *house {
 	t.Helper()
 	h := newHouse(t, Options{LoginsFile: file}, fast())
@@ -73,11 +69,8 @@ func (h *house) login() ServerInfo {
 }
 
 // On every transport and in both eras: a server that wants a login is told of
-
 // once, and asked nothing else; with the login it is used, and so it is by the
-
 // next process, without another login or registration.
-
 func TestLoginOnEveryTransport(t *testing.T) {
 	t.Parallel()
 	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
@@ -110,9 +103,7 @@ func TestLoginOnEveryTransport(t *testing.T) {
 }
 
 // anthropics/claude-code#59460, aaif-goose/goose#12016, can1357/oh-my-pi#1908:
-
 // 20 calls of two processes when the token has run out: one renewal, all served.
-
 func TestCallsWhenATokenRunsOut(t *testing.T) {
 	t.Parallel()
 	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
@@ -141,9 +132,7 @@ func TestCallsWhenATokenRunsOut(t *testing.T) {
 }
 
 // A login that has ended for good while the server is in use: calls fail at
-
 // once with what to do, and one message says it.
-
 func TestLoginThatEndsInUse(t *testing.T) {
 	t.Parallel()
 	everyRemote(t, func(t *testing.T, o mcptest.HTTPOptions) {
@@ -208,19 +197,12 @@ func TestLogoutOfAServer(t *testing.T) {
 }
 
 // Who logs in: only what is remote, started and without an Authorization
-
 // header; a project's server not before it is trusted. MCP.md 71.
-
 // Whoever gives up a login ends it, unless another one waits for it too.
-
 // A login whose page nobody can be shown, or a person refuses, ends at once;
-
 // and so does one when the manager ends.
-
 // A login that cannot be kept holds, and is told of.
-
 // The official TypeScript SDK's own authorization server and protected server.
-
 func TestRealLogin(t *testing.T) {
 	t.Parallel()
 	srv := mcptest.RealHTTP(t, "oauth")

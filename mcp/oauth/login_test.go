@@ -12,7 +12,6 @@ import (
 )
 
 // MCP.md 64–68: each way to the authorization server, and to a client there.
-
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -68,7 +67,6 @@ func TestLogins(t *testing.T) {
 }
 
 // The way of 2025-03-26: the server is its own authorization server.
-
 func TestLoginOfAnOrigin(t *testing.T) {
 	t.Parallel()
 	for name, metadata := range map[string]bool{"with metadata": true, "without": false} {
@@ -150,7 +148,6 @@ func TestLoginsThatFail(t *testing.T) {
 }
 
 // hidesAll checks that a text holds nothing that is secret.
-
 func (w *world) hidesAll(text string) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -163,9 +160,7 @@ func (w *world) hidesAll(text string) {
 }
 
 // CherryHQ/cherry-studio#18648: whatever is secret is known as such before it
-
 // can come to a log.
-
 func TestSecretsOfLoginsAreLearned(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{Methods: []string{"client_secret_post"}, Life: -1}, mcptest.Protection{}, Client{})
@@ -192,11 +187,8 @@ func TestSecretsOfLoginsAreLearned(t *testing.T) {
 }
 
 // Step up (MCP, Scope Challenge Handling): with what there was, and not for ever.
-
 // MCP.md 72: a token goes to its own server alone.
-
 // MCP, SEP-2352: what one authorization server gave is not shown to another.
-
 func TestAnotherAuthorizationServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -246,19 +238,11 @@ func TestAnotherAuthorizationServer(t *testing.T) {
 }
 
 // What a public server names leads to no private place (MCP's security best
-
 // practices, SSRF).
-
 // The browser's answer of another login is sent away; the right one counts.
-
 // The page that the browser ends on says how it went.
-
 // A person whose browser is elsewhere pastes the address.
-
 // The registration of before needs its port; where another program has that by
-
 // now, agentls registers anew. A configured port is told of.
-
 // An authorization server that has forgotten us shows that in the browser, and
-
 // nobody comes back: the next login registers anew.
