@@ -196,12 +196,6 @@ func TestLogoutOfAServer(t *testing.T) {
 	}
 }
 
-// Who logs in: only what is remote, started and without an Authorization
-// header; a project's server not before it is trusted. MCP.md 71.
-// Whoever gives up a login ends it, unless another one waits for it too.
-// A login whose page nobody can be shown, or a person refuses, ends at once;
-// and so does one when the manager ends.
-// A login that cannot be kept holds, and is told of.
 // The official TypeScript SDK's own authorization server and protected server.
 func TestRealLogin(t *testing.T) {
 	t.Parallel()

@@ -12,6 +12,8 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// Who logs in: only what is remote, started and without an Authorization
+// header; a project's server not before it is trusted. MCP.md 71.
 func TestServersWithoutALogin(t *testing.T) {
 	t.Parallel()
 	h, as, srv := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
@@ -51,6 +53,7 @@ func TestServersWithoutALogin(t *testing.T) {
 	}
 }
 
+// Whoever gives up a login ends it, unless another one waits for it too.
 func TestLoginsThatAreGivenUp(t *testing.T) {
 	t.Parallel()
 	h, as, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
@@ -103,6 +106,8 @@ func TestLoginsThatAreGivenUp(t *testing.T) {
 	}
 }
 
+// A login whose page nobody can be shown, or a person refuses, ends at once;
+// and so does one when the manager ends.
 func TestLoginsThatNobodySees(t *testing.T) {
 	t.Parallel()
 	h, _, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
@@ -135,6 +140,7 @@ func TestLoginsThatNobodySees(t *testing.T) {
 	}
 }
 
+// A login that cannot be kept holds, and is told of.
 func TestLoginThatCannotBeKept(t *testing.T) {
 	t.Parallel()
 	h, _, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})

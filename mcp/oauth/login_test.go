@@ -186,8 +186,6 @@ func TestSecretsOfLoginsAreLearned(t *testing.T) {
 	}
 }
 
-// Step up (MCP, Scope Challenge Handling): with what there was, and not for ever.
-// MCP.md 72: a token goes to its own server alone.
 // MCP, SEP-2352: what one authorization server gave is not shown to another.
 func TestAnotherAuthorizationServer(t *testing.T) {
 	t.Parallel()
@@ -236,13 +234,3 @@ func TestAnotherAuthorizationServer(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// What a public server names leads to no private place (MCP's security best
-// practices, SSRF).
-// The browser's answer of another login is sent away; the right one counts.
-// The page that the browser ends on says how it went.
-// A person whose browser is elsewhere pastes the address.
-// The registration of before needs its port; where another program has that by
-// now, agentls registers anew. A configured port is told of.
-// An authorization server that has forgotten us shows that in the browser, and
-// nobody comes back: the next login registers anew.

@@ -12,6 +12,7 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// The browser's answer of another login is sent away; the right one counts.
 func TestWrongState(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -42,6 +43,7 @@ func TestWrongState(t *testing.T) {
 	w.want(ping, 200)
 }
 
+// The page that the browser ends on says how it went.
 func TestPageOfALogin(t *testing.T) {
 	t.Parallel()
 	for says, o := range map[string]mcptest.AuthOptions{"You are logged in": {}, "did not work": {Error: "access_denied"}} {
@@ -61,6 +63,7 @@ func TestPageOfALogin(t *testing.T) {
 	}
 }
 
+// A person whose browser is elsewhere pastes the address.
 func TestPastedAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -101,6 +104,8 @@ func TestCancelledLogin(t *testing.T) {
 	}
 }
 
+// The registration of before needs its port; where another program has that by
+// now, agentls registers anew. A configured port is told of.
 func TestPortsOfLogins(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -135,6 +140,8 @@ func TestPortsOfLogins(t *testing.T) {
 	}
 }
 
+// An authorization server that has forgotten us shows that in the browser, and
+// nobody comes back: the next login registers anew.
 func TestForgottenRegistration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})

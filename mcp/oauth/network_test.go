@@ -11,6 +11,7 @@ import (
 	"agentls/mcp/mcptest"
 )
 
+// MCP.md 72: a token goes to its own server alone.
 func TestTokensStayWithTheirServer(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
@@ -51,6 +52,8 @@ func TestTokensStayWithTheirServer(t *testing.T) {
 	}
 }
 
+// What a public server names leads to no private place (MCP's security best
+// practices, SSRF).
 func TestPublicServersNameNothingPrivate(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})

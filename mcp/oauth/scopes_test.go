@@ -37,6 +37,7 @@ func TestScopesOfLogins(t *testing.T) {
 	}
 }
 
+// Step up (MCP, Scope Challenge Handling): with what there was, and not for ever.
 func TestStepUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{Scopes: []string{"read"}, Of: map[string][]string{"echo": {"write"}}}, Client{})
