@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"agentls/mcp/oauth"
 )
@@ -193,13 +194,36 @@ func (m *Manager) awaitLogin(ctx context.Context, s *session, f *loginFlow) (Ser
 	if s.info().Status != StatusReady {
 		s.restart()
 	}
-	if !s.started(ctx) {
+	if !s.decided(ctx) {
 		return s.info(), context.Cause(ctx)
 	}
 	soon, cancel := context.WithTimeout(ctx, s.timing.use)
 	defer cancel()
 	s.settle(soon) // what the login before could see was forgotten, and is being fetched
 	return s.info(), nil
+}
+
+// decided waits until it is known whether the server can be used: what it lost
+// with a login it may be finding out, too. One that cannot be reached is not
+// waited for longer than a start may take. False: ctx ended before.
+func (s *session) decided(ctx context.Context) bool {
+	timer := time.NewTimer(s.cfg.StartupTimeout)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		status, needs, changed := s.status, s.needs, s.changed
+		s.mu.Unlock()
+		if status != StatusRestarting && (status != StatusStarting || needs != "") {
+			return true
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
 }
 
 // leaveLogin ends a login that nobody waits for any more, and waits for its end.
@@ -229,7 +253,7 @@ func (m *Manager) Logout(ctx context.Context, server string) (info ServerInfo, w
 	if was {
 		s.forgetPrivate()
 		s.restart()
-		s.started(ctx)
+		s.decided(ctx)
 	}
 	return s.info(), was, rest, nil
 }
