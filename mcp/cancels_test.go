@@ -141,8 +141,9 @@ func TestEveryRequestIsCancelledOnEveryWay(t *testing.T) {
 				why := errors.New("a person's cancel")
 				errs := map[string]chan error{}
 				for _, kind := range slowKinds {
-					errs[kind.method] = make(chan error, 1)
-					go func() { errs[kind.method] <- kind.send(ctx, h, conn) }()
+					done := make(chan error, 1)
+					errs[kind.method] = done
+					go func() { done <- kind.send(ctx, h, conn) }()
 				}
 				ids := map[string]json.RawMessage{}
 				for _, kind := range slowKinds {
