@@ -154,7 +154,7 @@ func (r *relay) pops(v *relayed, e mcp.Event) bool {
 	level := r.s.cfg.Load().Notifications
 	important := e.Server != "workspace"
 	switch e.Kind {
-	case mcp.EventFailed, mcp.EventLost, mcp.EventRecovered, mcp.EventUntrusted, mcp.EventDisabled, mcp.EventTools, mcp.EventResources:
+	case mcp.EventFailed, mcp.EventLost, mcp.EventRecovered, mcp.EventUntrusted, mcp.EventDisabled, mcp.EventTools, mcp.EventResources, mcp.EventCompleted:
 	case mcp.EventLog:
 		if logType(e.LogLevel) > protocol.MessageTypeWarning {
 			return false

@@ -30,7 +30,7 @@ func (s *Server) peek(ctx context.Context, server, uri string) ([]mcp.Content, e
 		s.docs.flush() // it serves what the editor has
 	}
 	start := time.Now()
-	contents, err := s.o.Manager.Read(ctx, server, uri)
+	contents, err := s.o.Manager.Read(mcp.Quietly(ctx), server, uri)
 	s.auditRead(ctx, server, uri, start, err)
 	return contents, err
 }

@@ -240,3 +240,33 @@ func TestHints(t *testing.T) {
 		}
 	}
 }
+
+// FuzzForm: whatever a server asks for and a person says, what is sent is JSON
+// that the form takes, and defaults alone are where they suffice.
+func FuzzForm(f *testing.F) {
+	f.Add([]byte(spec), []byte(`{"name":"abc","color":"Red","many":["b"],"maybe":null}`))
+	f.Add([]byte(`{"type":"object","properties":{"a":{"type":["string","null"],"default":"\u2028"}}}`), []byte(`{"a":"x","a":null}`))
+	f.Add([]byte(`{"type":"object","properties":{"a":{"type":"array","items":{"$ref":"#/$defs/a"}}},"$defs":{"a":{"$ref":"#/$defs/a"}}}`), []byte(`[]`))
+	f.Fuzz(func(t *testing.T, schema, content []byte) {
+		form, err := ParseForm(schema)
+		if err != nil {
+			return
+		}
+		sent, err := form.Check(content)
+		if err != nil {
+			return
+		}
+		if !json.Valid(sent) {
+			t.Errorf("%s of %s: %s is no JSON", schema, content, sent)
+		}
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(sent, &values); err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range form.Fields {
+			if v, ok := values[field.Name]; field.Required && !ok || ok && field.Check(v) != nil {
+				t.Errorf("%s of %s: %s", schema, content, sent)
+			}
+		}
+	})
+}

@@ -244,3 +244,21 @@ func TestPersonWhoNeverAnswers(t *testing.T) {
 		t.Error(got, err)
 	}
 }
+
+// What nobody did on purpose, as a hover, leads to no question, in both eras.
+func TestQuietCallsAskNobody(t *testing.T) {
+	t.Parallel()
+	h := open(t, map[string]mcptest.Options{"fake": {}, "modern": {Modern: true, Needs: map[string]json.RawMessage{"resources/read": rawJSON(oneForm)}}})
+	quiet := Quietly(t.Context())
+	if contents, err := h.Read(quiet, "modern", "file://doc1.md"); err != nil || len(contents) != 1 {
+		t.Errorf("%v %v", contents, err)
+	}
+	if got, err := h.callCtx(quiet, "fake", "ask", args{"method": "elicitation/create", "params": form("?")}); err != nil || !strings.Contains(got, `"action":"cancel"`) {
+		t.Error(got, err)
+	}
+	select {
+	case r := <-h.Requests():
+		t.Errorf("asked %+v", r)
+	default:
+	}
+}

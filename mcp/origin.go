@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 )
 
@@ -22,6 +23,25 @@ func originOf(ctx context.Context) Origin {
 	return o
 }
 
+type quietKey struct{}
+
+// Quietly returns a ctx whose calls lead to no question: what their server asks
+// of a person meanwhile is dismissed. It is for what nobody did on purpose, as a
+// pointer that rests somewhere.
+func Quietly(ctx context.Context) context.Context {
+	return context.WithValue(ctx, quietKey{}, true)
+}
+
+func isQuiet(ctx context.Context) bool {
+	quiet, _ := ctx.Value(quietKey{}).(bool)
+	return quiet
+}
+
+// allQuiet reports whether a request can only come of calls that are quiet.
+func allQuiet(came []*callUnderWay) bool {
+	return len(came) > 0 && !slices.ContainsFunc(came, func(call *callUnderWay) bool { return !call.quiet })
+}
+
 // errCallsEnded is the cause of the end of a server's request: nobody waits
 // any more for what it came of.
 var errCallsEnded = errors.New("the call that it came of has ended")
@@ -37,6 +57,7 @@ type callUnderWay struct {
 	origin Origin
 	done   chan struct{}
 	outer  *clocks // of its caller; nil: none
+	quiet  bool    // nobody is to be asked for it
 	// How often the server asked the model meanwhile, and a person said no.
 	samples, refused int
 }
@@ -45,6 +66,7 @@ type callUnderWay struct {
 func (c *calls) begin(ctx context.Context) (end func()) {
 	call := &callUnderWay{origin: originOf(ctx), done: make(chan struct{})}
 	call.outer, _ = ctx.Value(clocksKey{}).(*clocks)
+	call.quiet = isQuiet(ctx)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.open == nil {

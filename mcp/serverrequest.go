@@ -20,6 +20,7 @@ type serverRequest struct {
 	params json.RawMessage // as they came; may be missing
 	conn   *connection
 	origin Origin // the run that it comes of, if that is certain
+	quiet  bool   // nobody is to be asked
 	// opened are the links that a person opened for the same call before.
 	opened map[string]bool
 }
@@ -79,10 +80,13 @@ func (r serverRequest) badParams(format string, a ...any) error {
 }
 
 // askPerson puts a question of the server's to a person and waits for the
-// answer. The clocks of the calls stand still meanwhile. A question that is out
+// answer, where a person may be asked. The clocks of the calls stand still meanwhile. A question that is out
 // of use or too old is dismissed; of more than maxAsking at once the rest is
 // refused.
 func (s *session) askPerson(ctx context.Context, r serverRequest, q Request) (RequestAnswer, error) {
+	if r.quiet {
+		return RequestAnswer{}, nil
+	}
 	select {
 	case s.asking <- struct{}{}:
 		defer func() { <-s.asking }()

@@ -41,7 +41,7 @@ func (in *incoming) take(m json.RawMessage) {
 		return
 	}
 	came, origin := c.calls.now()
-	r := serverRequest{method: f.Method, params: f.Params, origin: origin}
+	r := serverRequest{method: f.Method, params: f.Params, quiet: allQuiet(came), origin: origin}
 	started := c.spawn(func() {
 		defer in.end(requestKey(f.ID))
 		defer cancel(nil)
