@@ -9,12 +9,14 @@ import (
 // clientCapabilities is what a server is told that we can, in both eras: in
 // initialize, and in _meta of each request since 2026-07-28. Each has its
 // handler in [serverRequestHandler].
-func clientCapabilities(cfg ServerConfig, modern bool) mcpgo.ClientCapabilities {
+func clientCapabilities(cfg ServerConfig, modern, attended bool) mcpgo.ClientCapabilities {
 	var c mcpgo.ClientCapabilities
 	c.Roots = &struct {
 		ListChanged bool `json:"listChanged,omitempty"`
 	}{ListChanged: !modern} // since 2026-07-28 a server asks when it needs them
-	c.Elicitation = &mcpgo.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}
+	if attended {
+		c.Elicitation = &mcpgo.ElicitationCapability{Form: &struct{}{}, URL: &struct{}{}}
+	}
 	if cfg.Sampling { // without tools and context: the model gets what the server gives
 		c.Sampling = &mcpgo.SamplingCapability{}
 	}

@@ -195,7 +195,7 @@ func (s *session) dial(ctx context.Context, w way) (*connection, error) {
 }
 
 func (s *session) clientOptions(w way) []client.ClientOption {
-	options := []client.ClientOption{client.WithClientCapabilities(clientCapabilities(s.cfg, w.modern))}
+	options := []client.ClientOption{client.WithClientCapabilities(clientCapabilities(s.cfg, w.modern, s.attended))}
 	if w.modern {
 		return append(options, client.WithDiscoverTimeout(-1)) // ctx bounds it
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	HTTP    func() *http.Transport
 	Secrets *Secrets
 	Log     *slog.Logger
+	// Unattended: there is nobody to ask, and servers are not told that there is.
+	Unattended bool
 }
 
 // Manager owns every MCP server: it starts them, keeps what they offer and
@@ -97,7 +99,8 @@ func newManager(o Options, t timing) *Manager {
 	}
 	m := &Manager{sessions: map[string]*session{}, leaving: map[string]<-chan struct{}{}, asked: map[string]bool{}, flows: map[string]*loginFlow{}, switches: map[string]switched{}, trust: trustStore{o.TrustFile}, inputs: newInputs(o.InputsFile)}
 	m.hub = hub{
-		name: o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), turns: newTurns(), eras: &eras{},
+		attended: !o.Unattended,
+		name:     o.Name, version: o.Version, state: o.State, environ: o.Environ, secrets: o.Secrets, log: o.Log, events: newEvents(), changes: make(changes, 1), turns: newTurns(), eras: &eras{},
 		http: &remoteTransport{base: o.HTTP}, timing: t, reaper: newReaper(o.Reaper, o.Hold, BaseEnviron(o.Environ), o.Log),
 	}
 	m.logins = oauth.New(oauth.Options{File: o.LoginsFile, HTTP: m.http.get, Learn: o.Secrets.Add, Name: o.Name, Version: o.Version, Log: o.Log})

@@ -310,3 +310,23 @@ func TestIdsOfTheServersRequests(t *testing.T) {
 		c.wg.Wait()
 	}
 }
+
+// MCP, client/elicitation, Capabilities: what nobody can be asked is not
+// announced, and declined all the same.
+func TestUnattendedManagerAnnouncesNoElicitation(t *testing.T) {
+	t.Parallel()
+	for name, modern := range map[string]bool{"legacy": false, "modern": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := mcptest.NewLog(t)
+			h := newHouse(t, Options{Unattended: true}, fast())
+			h.Configure([]ServerConfig{fakeConfig(t, "fake", mcptest.Options{Modern: modern, Log: string(log)})})
+			h.started()
+			for _, e := range log.Entries(t) {
+				if strings.Contains(string(e.Params), "elicitation") {
+					t.Errorf("%s %s", e.Method, e.Params)
+				}
+			}
+		})
+	}
+}

@@ -25,6 +25,7 @@ type hub struct {
 	changes       changes
 	turns         turns // for long work on lists
 	requests      *requests
+	attended      bool // somebody can be asked
 	eras          *eras
 	http          *remoteTransport
 	logins        *oauth.Logins

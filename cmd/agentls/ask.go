@@ -67,7 +67,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 	if err != nil {
 		return err
 	}
-	parts := newParts(p)
+	parts := newParts(p, hasTerminal(p))
 	defer parts.close()
 	cfg := parts.openFolder(ctx, folder)
 	parts.tell(p.stderr, cfg.Problems)

@@ -31,7 +31,7 @@ something is to be fixed.`,
 			if err != nil {
 				return err
 			}
-			parts := newParts(p)
+			parts := newParts(p, false)
 			defer parts.close()
 			d := &doctor{parts: parts, out: cmd.OutOrStdout()}
 			// Events are not shown: each server gets its line.

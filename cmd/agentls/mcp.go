@@ -34,7 +34,7 @@ func mcpCommand(p program) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				parts := newParts(p)
+				parts := newParts(p, hasTerminal(p))
 				defer parts.close()
 				host := openTerminal(p, parts.secrets)
 				if use == "list" {

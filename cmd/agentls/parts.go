@@ -39,7 +39,8 @@ type parts struct {
 	llm      *openai.LLM     // kept for its connections and what it learned
 }
 
-func newParts(p program) *parts {
+// newParts makes them. attended: there is somebody whom servers can ask.
+func newParts(p program, attended bool) *parts {
 	where := p.paths()
 	secrets := mcp.NewSecrets()
 	file := &logFile{path: filepath.Join(where.state, "log", "agentls.log")}
@@ -65,7 +66,7 @@ func newParts(p program) *parts {
 	manager := mcp.NewManager(mcp.Options{
 		Name: "agentls", Version: version, State: state, TrustFile: filepath.Join(where.state, "trust.json"),
 		InputsFile: filepath.Join(where.state, "inputs.json"), LoginsFile: filepath.Join(where.state, "mcp-auth.json"),
-		Environ: p.environ, Reaper: reaper, Hold: hold, HTTP: transport, Secrets: secrets, Log: log,
+		Environ: p.environ, Reaper: reaper, Hold: hold, HTTP: transport, Secrets: secrets, Log: log, Unattended: !attended,
 	})
 	audit := agent.NewAudit(filepath.Join(where.state, "audit"), secrets, log)
 	return &parts{

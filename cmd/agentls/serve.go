@@ -17,7 +17,7 @@ const gcHeadroom = 8 << 20
 func serve(ctx context.Context, p program) error {
 	headroom := make([]byte, gcHeadroom)
 	defer runtime.KeepAlive(headroom)
-	parts := newParts(p)
+	parts := newParts(p, true)
 	parts.source.Alone = true // the terminal, if any, is the editor's
 	code, err := lsp.New(parts.serverOptions()).Serve(ctx, p.stdin, p.stdout)
 	if err != nil {

@@ -29,7 +29,7 @@ func newcomer(t *testing.T, base string) *lsptest.Editor {
 	parts := newParts(program{
 		stderr: t.Output(), environ: os.Environ(),
 		getenv: func(name string) (string, bool) { v, ok := env[name]; return v, ok },
-	})
+	}, true)
 	t.Cleanup(func() {
 		parts.close()
 		checkAudit(t, filepath.Join(home, "state", "agentls"), "", false)

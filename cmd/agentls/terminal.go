@@ -26,10 +26,13 @@ type terminal struct {
 	mid bool       // out stands in the middle of a line
 }
 
+// hasTerminal reports whether a person is there, who may have piped the prompt in.
+func hasTerminal(p program) bool { return isTerminal(p.stdin) || isTerminal(p.stderr) }
+
 // openTerminal finds the person, who may have piped the prompt in.
 func openTerminal(p program, secrets *mcp.Secrets) *terminal {
 	t := &terminal{out: p.stdout, notes: p.stderr, secrets: secrets}
-	if isTerminal(p.stdin) || isTerminal(p.stderr) {
+	if hasTerminal(p) {
 		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 			t.tty = tty
 		} else if f, ok := p.stdin.(*os.File); ok && isTerminal(f) {
