@@ -187,7 +187,7 @@ func (q *questions) pickDialog(w *question, steps []pickStep, ask askFunc) (answ
 		send.Content, _ = json.Marshal(values) // is JSON
 		content, err := w.elicit.check(send.Content)
 		if err != nil {
-			return deny(dismissed), true, nil // cannot be: each was checked
+			return answer, false, err // cannot be: each was checked
 		}
 		if len(steps) == 1 && steps[0].field.Kind != mcp.FieldEnums {
 			return send, true, nil

@@ -248,7 +248,7 @@ func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*a
 		Arguments json.RawMessage `json:"arguments"`
 		Content   json.RawMessage `json:"content"`
 	}
-	if json.Unmarshal(result, &a) != nil || a.Decision == "" {
+	if readable := json.Unmarshal(result, &a) == nil; !readable || a.Decision == "" {
 		return &no, nil
 	}
 	answer, err := w.answerOf(a.Decision, a.Reason, a.Arguments, a.Content)

@@ -201,7 +201,7 @@ func (c *connection) askWithin(ctx context.Context, what string, ex *exchange, c
 	for linked := false; ; {
 		err := call(context.WithValue(ctx, exchangeKey{}, ex))
 		switch {
-		case ex.err != nil && ex.err.Code == codeURLElicitationRequired && mayNeedInput[ex.method] && !linked:
+		case ex.err != nil && ex.err.Code == codeURLElicitationRequired && mayNeedInput(ex.method) && !linked:
 			ex.err.Message = c.redact(ex.err.Message)
 			if err := c.openLinks(ctx, ex.err); err != nil {
 				return nil, err

@@ -214,9 +214,23 @@ func TestFieldParse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range [][3]string{
-		{"name", " abc\n", `" abc"`}, {"name", "", ``}, {"name", "ab", "at least 3"}, {"age", "7.5", `7.5`}, {"age", "seven", "must be a number"}, {"age", "{}", "must be a number"},
-		{"sure", "Yes", `true`}, {"sure", "n", `false`}, {"sure", "maybe", "yes or no"}, {"color", "2", `"Green"`}, {"color", "green", "must be one of"},
-		{"titled", "Red", `"#FF0000"`}, {"old", "Vert", `"g"`}, {"many", "a, 3", `["a","c"]`}, {"many", "a,d", "must be a list of"}, {"tags", "x, y ,", `["x","y"]`}, {"level", "2", `2`},
+		{"name", " abc\n", `" abc"`},
+		{"name", "", ``},
+		{"name", "ab", "at least 3"},
+		{"age", "7.5", `7.5`},
+		{"age", "seven", "must be a number"},
+		{"age", "{}", "must be a number"},
+		{"sure", "Yes", `true`},
+		{"sure", "n", `false`},
+		{"sure", "maybe", "yes or no"},
+		{"color", "2", `"Green"`},
+		{"color", "green", "must be one of"},
+		{"titled", "Red", `"#FF0000"`},
+		{"old", "Vert", `"g"`},
+		{"many", "a, 3", `["a","c"]`},
+		{"many", "a,d", "must be a list of"},
+		{"tags", "x, y ,", `["x","y"]`},
+		{"level", "2", `2`},
 	} {
 		got, err := f.Field(row[0]).Parse(row[1])
 		if err != nil && !strings.Contains(err.Error(), row[2]) || err == nil && string(got) != row[2] {

@@ -30,9 +30,13 @@ type inputRequest struct {
 	params json.RawMessage
 }
 
-// mayNeedInput are the requests that a server may answer so.
-var mayNeedInput = map[string]bool{
-	string(mcpgo.MethodToolsCall): true, string(mcpgo.MethodPromptsGet): true, string(mcpgo.MethodResourcesRead): true,
+// mayNeedInput reports whether a server may answer a request so.
+func mayNeedInput(method string) bool {
+	switch method {
+	case string(mcpgo.MethodToolsCall), string(mcpgo.MethodPromptsGet), string(mcpgo.MethodResourcesRead):
+		return true
+	}
+	return false
 }
 
 // parseResultType tells a result from what asks for input. Since 2026-07-28 a
@@ -66,7 +70,7 @@ func parseResultType(method string, raw json.RawMessage, modern bool) (*inputReq
 		need.requests, err = parseInputRequests(r.Requests)
 	}
 	switch {
-	case !mayNeedInput[method]:
+	case !mayNeedInput(method):
 		err = errors.New("only tools/call, prompts/get and resources/read may be")
 	case err == nil && need.state == nil && len(need.requests) == 0:
 		err = errors.New("without saying which")
