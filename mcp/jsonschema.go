@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync"
 
@@ -15,24 +14,17 @@ import (
 	"golang.org/x/text/message"
 )
 
-// Bounds on the work that a schema of a server can make.
-const (
-	maxSchemaBytes = 1 << 20
-	maxSchemaDepth = 100       // of objects and lists in each other
-	maxCheckSteps  = 200_000   // schemas that are applied in one check
-	maxCheckArea   = 4_000_000 // KiB²: bytes of the schema times bytes of the value, over 1024
-	maxFaults      = 5         // that an error names
-)
+// maxFaults is how many faults an error names.
+const maxFaults = 5
 
 // jsonSchema checks values against a schema that a server gave (JSON Schema
 // 2020-12 where it names no other draft; nothing is fetched, formats do not
 // count). Safe for concurrent use.
 type jsonSchema struct {
-	size   int // bytes of its text
 	schema *jsonschema.Schema
 
-	mu    sync.Mutex // guards steps, so one check at a time
-	steps *stepCount
+	mu   sync.Mutex // guards work, so one check at a time
+	work *checkWork
 }
 
 // errTooMuch says that a check was given up: the value is neither right nor
@@ -41,89 +33,136 @@ var errTooMuch = errors.New("too much work to check it")
 
 // compileSchema reads a schema. The error says why it cannot be used to check
 // anything: it is no valid schema, leads out of itself, or is too large.
-func compileSchema(raw json.RawMessage) (*jsonSchema, error) {
+func compileSchema(raw json.RawMessage) (schema *jsonSchema, err error) {
 	if len(raw) > maxSchemaBytes || tooDeep(raw, maxSchemaDepth) {
 		return nil, fmt.Errorf("it has %d bytes, or more than %d levels", len(raw), maxSchemaDepth)
+	}
+	if hasHugeNumber(raw) {
+		return nil, errors.New("it has a number that is too large to reckon with")
 	}
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
 	}
-	steps := &stepCount{}
+	if n := schemaParts(doc); n > maxSchemaParts {
+		return nil, fmt.Errorf("it has %d parts", n)
+	}
+	work := newCheckWork(doc)
+	defer func() { // what the library itself checks of a schema counts as well
+		if p := recover(); p == any(errTooMuch) {
+			schema, err = nil, errTooMuch
+		} else if p != nil {
+			panic(p)
+		}
+	}()
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(closedLoader{})
-	c.UseRegexpEngine(lenientRegexp)
-	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "agentls:steps", Compile: func(*jsonschema.CompilerContext, map[string]any) (jsonschema.SchemaExt, error) {
-		return steps, nil
-	}})
+	c.UseRegexpEngine(work.regexp)
+	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "agentls:work", Compile: work.compile})
 	c.AssertVocabs()
 	const at = "agentls:schema.json"
 	if err := c.AddResource(at, doc); err != nil {
 		return nil, err
 	}
-	schema, err := c.Compile(at)
+	compiled, err := c.Compile(at)
 	if err != nil {
 		return nil, errors.New(firstLines(err.Error(), 3))
 	}
-	return &jsonSchema{size: len(raw), schema: schema, steps: steps}, nil
+	return &jsonSchema{schema: compiled, work: work}, nil
 }
 
 // check returns nil for a value that fits, errTooMuch where that is not found
 // out, else an error that says where it does not, by JSON pointers, and why.
 func (s *jsonSchema) check(value json.RawMessage) (err error) {
-	if s.size/1024*(len(value)/1024) > maxCheckArea {
+	if hasHugeNumber(value) {
 		return errTooMuch
 	}
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
 	if err != nil {
 		return fmt.Errorf("it is no valid JSON: %w", err)
 	}
+	if valueParts(v) > maxCheckWork/s.work.each {
+		return errTooMuch
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.steps.n = 0
+	s.work.done = 0
 	defer func() {
-		if p := recover(); p != nil {
-			if p != any(errTooMuch) {
-				panic(p)
-			}
+		if p := recover(); p == any(errTooMuch) {
 			err = errTooMuch
+		} else if p != nil {
+			panic(p)
 		}
 	}()
 	invalid, ok := errors.AsType[*jsonschema.ValidationError](s.schema.Validate(v))
 	if !ok {
 		return nil
 	}
-	found := faults(invalid, nil)
-	if n := len(found) - maxFaults; n > 0 {
-		found = append(found[:maxFaults], fmt.Sprintf("and %d more", n))
+	f := faults{}
+	f.add(invalid)
+	switch {
+	case f.circle:
+		return errTooMuch
+	case f.n > maxFaults:
+		f.words = append(f.words, fmt.Sprintf("and %d more", f.n-maxFaults))
 	}
-	return errors.New(strings.Join(found, "; "))
+	return errors.New(strings.Join(f.words, "; "))
 }
 
-// faults words what is wrong, a place each. Of alternatives none of which fits
-// they are named together: each alone would be misleading.
-func faults(e *jsonschema.ValidationError, found []string) []string {
+// faults words what is wrong, a place each, and no more than are told: a list
+// of ten thousand may be wrong in each item.
+type faults struct {
+	words  []string // maxFaults at most
+	n      int      // of all
+	circle bool     // the schema refers to itself without end, which is no fault of the value
+}
+
+// add takes what is wrong. Of alternatives none of which fits they are named
+// together: each alone would be misleading.
+func (f *faults) add(e *jsonschema.ValidationError) {
 	switch e.ErrorKind.(type) {
+	case *kind.RefCycle:
+		f.circle = true
+		return
 	case *kind.AnyOf, *kind.OneOf:
-		if len(e.Causes) == 0 {
-			break
+		if len(e.Causes) > 0 {
+			f.addAlternatives(e)
+			return
 		}
-		var each []string
+	}
+	if len(e.Causes) > 0 {
 		for _, c := range e.Causes {
-			if inner := faults(c, nil); len(inner) > 0 && len(each) < maxFaults {
-				each = append(each, clip(strings.Join(inner, ", "), 300))
-			}
+			f.add(c)
 		}
-		return append(found, fmt.Sprintf("%s fits none of its alternatives: %s", pointer(e.InstanceLocation), strings.Join(each, " | ")))
+		return
 	}
-	if len(e.Causes) == 0 {
-		return append(found, pointer(e.InstanceLocation)+": "+clip(e.ErrorKind.LocalizedString(message.NewPrinter(language.English)), 300))
-	}
+	f.say(func() string {
+		return pointer(e.InstanceLocation) + ": " + clip(e.ErrorKind.LocalizedString(message.NewPrinter(language.English)), 300)
+	})
+}
+
+func (f *faults) addAlternatives(e *jsonschema.ValidationError) {
+	var each []string
 	for _, c := range e.Causes {
-		found = faults(c, found)
+		inner := faults{n: maxFaults} // what is not told needs no words
+		if f.n < maxFaults && len(each) < maxFaults {
+			inner.n = 0
+		}
+		inner.add(c)
+		if f.circle = f.circle || inner.circle; len(inner.words) > 0 {
+			each = append(each, clip(strings.Join(inner.words, ", "), 300))
+		}
 	}
-	return found
+	f.say(func() string {
+		return fmt.Sprintf("%s fits none of its alternatives: %s", pointer(e.InstanceLocation), strings.Join(each, " | "))
+	})
+}
+
+func (f *faults) say(words func() string) {
+	if f.n++; f.n <= maxFaults {
+		f.words = append(f.words, words())
+	}
 }
 
 // pointer writes a place as a JSON pointer (RFC 6901), the whole as "the value".
@@ -143,56 +182,9 @@ func firstLines(text string, n int) string {
 	return clip(strings.Join(lines[:min(n, len(lines))], " "), 500)
 }
 
-// stepCount is part of each schema, so that a check which takes too long ends:
-// a few kilobytes of references to each other can be more than a day's work.
-type stepCount struct{ n int }
-
-// Validate counts; it finds no fault.
-func (s *stepCount) Validate(*jsonschema.ValidatorContext, any) {
-	if s.n++; s.n > maxCheckSteps {
-		panic(errTooMuch)
-	}
-}
-
 // closedLoader loads nothing: a schema of a server never makes us fetch.
 type closedLoader struct{}
 
 func (closedLoader) Load(string) (any, error) {
 	return nil, errors.New("schemas outside of the server's own are not fetched")
-}
-
-// lenientRegexp takes a pattern of ECMA-262 that Go does not know for one that
-// matches: what cannot be checked is no fault.
-func lenientRegexp(pattern string) (jsonschema.Regexp, error) {
-	if re, err := regexp.Compile(pattern); err == nil {
-		return re, nil
-	}
-	return anyText(pattern), nil
-}
-
-type anyText string
-
-func (anyText) MatchString(string) bool { return true }
-func (p anyText) String() string        { return string(p) }
-
-// tooDeep reports whether objects and lists of a JSON text stand more than
-// most levels in each other.
-func tooDeep(raw []byte, most int) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			if depth++; depth > most {
-				return true
-			}
-		case c == '}' || c == ']':
-			depth--
-		}
-	}
-	return false
 }
