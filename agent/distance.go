@@ -9,27 +9,29 @@ import (
 // maxNearest is how many URIs are offered for one that is unknown.
 const maxNearest = 3
 
-// EditDistance is the Levenshtein distance of two short names, in bytes: what a
-// person or a model perhaps meant is near. It takes time in the product of the
-// lengths.
+// EditDistance is how many bytes of a short name have to be changed, put in,
+// taken out or swapped with the next one to get another: what a person or a
+// model perhaps meant is near. It takes time in the product of the lengths.
 func EditDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, above, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range above {
+		above[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			cost := diagonal
+			cost := 0
 			if a[i] != b[j] {
-				cost++
+				cost = 1
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
+			row[j+1] = min(above[j]+cost, above[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, above, row = above, row, before
 	}
-	return row[len(b)]
+	return above[len(b)]
 }
 
 // NearestURIs gives the URIs that were perhaps meant, the best first: those

@@ -98,7 +98,7 @@ func TestCommandsOfServers(t *testing.T) {
 			t.Errorf("%+v", err)
 		}
 		lines := commandAs[[]agent.AuditEntry](w, "agentls.audit", obj{"tool": "read_resource"})
-		if len(lines) != 2 || lines[0].DecidedBy != "command" || lines[0].Outcome != agent.Completed || lines[1].Outcome != agent.Failed || string(lines[0].Arguments) != `{"uri":"file://doc7.md"}` {
+		if len(lines) != 3 || lines[0].DecidedBy != "command" || lines[0].Outcome != agent.Completed || lines[1].Outcome != agent.Failed || string(lines[0].Arguments) != `{"uri":"file://doc7.md"}` {
 			t.Errorf("audit %+v", lines)
 		}
 	})
