@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -101,7 +102,19 @@ func invoke(all []command, s *Server, ctx context.Context, params []byte) (serve
 	if err != nil {
 		return nil, err
 	}
-	return all[i].prepare(s, ctx, invocation{p.Command, argument, progressToken(p.Token)})
+	in := invocation{p.Command, argument, progressToken(p.Token)}
+	known := s.settings.isKnown() // before it is looked at
+	serve, err := all[i].prepare(s, ctx, in)
+	if _, unknown := errors.AsType[*unknownServerError](err); unknown && !known {
+		return func(ctx context.Context) (any, error) {
+			serve, err := s.onceNamed(ctx, func() (serveFunc, error) { return all[i].prepare(s, ctx, in) })
+			if err != nil {
+				return nil, err
+			}
+			return serve(ctx)
+		}, nil
+	}
+	return serve, err
 }
 
 func unknownCommand(name string, all []command) error {

@@ -36,7 +36,40 @@ func (s *Server) server(command string, name *string) error {
 		}
 		names = append(names, info.Name)
 	}
-	return badf("%s: no server is named %q%s", command, clip(*name, 100), suggest(*name, names))
+	return &unknownServerError{badf("%s: no server is named %q%s", command, clip(*name, 100), suggest(*name, names))}
+}
+
+// unknownServerError says that no server has the name that a command gave.
+type unknownServerError struct{ error }
+
+func (e *unknownServerError) Unwrap() error { return e.error }
+
+// namesTime is how long a command waits for the configuration that may name its
+// server: the client may be slow to give its settings, a command in it to run.
+const namesTime = clientTime + 5*time.Second
+
+// onceNamed prepares a command that names a server which is not known while the
+// configuration is still being read: once that is known, or names the server. A
+// client may send commands right after initialized. Where the wait is too long
+// the server stays unknown.
+func (s *Server) onceNamed(ctx context.Context, prepare func() (serveFunc, error)) (serve serveFunc, err error) {
+	waiting, cancel := context.WithTimeout(ctx, namesTime)
+	defer cancel()
+	for _, read := range []<-chan struct{}{s.settings.begun, s.settings.whole, s.settings.known} {
+		select {
+		case <-read:
+		case <-waiting.Done():
+			if ctx.Err() != nil {
+				return nil, context.Cause(ctx)
+			}
+			return prepare()
+		}
+		serve, err = prepare()
+		if _, unknown := errors.AsType[*unknownServerError](err); !unknown {
+			break
+		}
+	}
+	return serve, err
 }
 
 // mcpError sorts an error of the manager: a bad argument, a cancel, or a

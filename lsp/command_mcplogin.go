@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -103,7 +104,9 @@ func (s *Server) logout(ctx context.Context, command string, info mcp.ServerInfo
 	start := time.Now()
 	now, was, rest, err := s.o.Manager.Logout(ctx, info.Name)
 	switch {
-	case err != nil && ctx.Err() == nil || !was:
+	case err != nil && !errors.Is(err, mcp.ErrNoLogin):
+		return loginResult{}, s.mcpError(ctx, command, info.Name, err)
+	case !was:
 		return loginResult{ServerInfo: info, Note: "agentls keeps no login of " + name}, nil
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)

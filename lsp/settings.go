@@ -34,6 +34,7 @@ type settings struct {
 	wake    chan struct{} // 1 slot: there is something for follow to do
 	written chan writing  // of our own into the user's file
 	known   chan struct{} // closed once the editor was asked for its settings, as far as it can be
+	begun   chan struct{} // closed once what the files say is in force
 	whole   chan struct{} // closed once nothing of the configuration is pending
 	settled sync.Once     // closes whole
 
@@ -45,7 +46,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing, 16), known: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
+	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing, 16), known: make(chan struct{}), begun: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
 	t.files = newConfigFiles(t)
 	return t
 }
@@ -103,6 +104,7 @@ func (t *settings) reload() {
 // anew after each change, until ctx ends. Serve owns the goroutine.
 func (t *settings) follow(ctx context.Context) {
 	t.enforce()
+	close(t.begun)
 	if t.s.cfg.Load().Pending {
 		t.read(ctx, false)
 		t.enforce()
@@ -280,6 +282,16 @@ func (t *settings) inForce(ctx context.Context) (*config.Config, error) {
 		return t.s.cfg.Load(), nil
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
+	}
+}
+
+// isKnown reports whether the configuration has been read from all that gives it.
+func (t *settings) isKnown() bool {
+	select {
+	case <-t.known:
+		return true
+	default:
+		return false
 	}
 }
 

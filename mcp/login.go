@@ -33,6 +33,7 @@ var (
 	errLoginDeclined = errors.New("the login was refused")
 	errLoginUnseen   = errors.New("the login's page could not be shown to anybody")
 	errLoginLeft     = errors.New("the login was given up")
+	errLoginGone     = errors.New("the server was disabled, or its configuration changed, while the login waited; log in again if that is still wanted")
 )
 
 // loginFlow is a login under way. Whoever asks for it as well joins it.
@@ -42,6 +43,7 @@ type loginFlow struct {
 	done    chan struct{} // closed when err is there
 	err     error
 	waiters int    // under the manager's lock
+	left    bool   // likewise: the last one has gone, it is ending
 	show    func() // likewise: asks a person once more; nil: there is no page yet
 }
 
@@ -67,6 +69,16 @@ func (m *Manager) Login(ctx context.Context, server string) (ServerInfo, error) 
 	}
 	m.mu.Lock()
 	f := m.flows[server]
+	for f != nil && f.left { // it has the port that the next one may need
+		m.mu.Unlock()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			return s.info(), context.Cause(ctx)
+		}
+		m.mu.Lock()
+		f = m.flows[server]
+	}
 	switch {
 	case m.closed:
 		m.mu.Unlock()
@@ -90,7 +102,7 @@ func (m *Manager) FinishLogin(ctx context.Context, server, address string) (Serv
 	}
 	m.mu.Lock()
 	f := m.flows[server]
-	if f != nil && f.guard == g {
+	if f != nil && f.guard == g && !f.left {
 		f.waiters++
 	} else {
 		f = nil
@@ -129,13 +141,45 @@ func (m *Manager) loginOf(server string) (*session, *oauth.Guard, error) {
 	return nil, nil, fmt.Errorf("%q: %w", server, ErrNoLogin)
 }
 
+// loginKept is loginOf for the end of a login: it may be of a server that was
+// never asked since we run, as it is disabled.
+func (m *Manager) loginKept(server string) (*session, *oauth.Guard, error) {
+	s, err := m.find(server)
+	if err != nil {
+		return nil, nil, err
+	}
+	if g := s.loginGuard.Load(); g != nil {
+		return s, g, nil
+	}
+	if info := s.info(); info.Status == StatusUntrusted { // it may name the address of another one
+		return nil, nil, s.notReady(info.Status, info.Error)
+	}
+	if s.cfg.remote() {
+		r, err := newAddress(s.cfg, s.http.get(), func(string) {})
+		if err != nil {
+			return nil, nil, err
+		}
+		if g := r.guarded(s.cfg.OAuth, s.logins, s.http.get()); g != nil {
+			return s, g, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("%q: %w", server, ErrNoLogin)
+}
+
 // startLogin starts a login. m.mu is held.
 func (m *Manager) startLogin(s *session, g *oauth.Guard) *loginFlow {
 	ctx, cancel := context.WithCancelCause(m.ctx)
 	f := &loginFlow{guard: g, cancel: cancel, done: make(chan struct{})}
 	name := s.cfg.Name
 	m.flows[name] = f
-	m.wg.Go(func() { // ends with its last waiter, or with the manager
+	m.wg.Go(func() { // ends with ctx
+		select {
+		case <-s.done:
+			cancel(errLoginGone)
+		case <-ctx.Done():
+		}
+	})
+	m.wg.Go(func() { // ends with its last waiter, with the session, or with the manager
 		err := g.Login(ctx, func(p oauth.Page) error { return m.showLogin(ctx, f, name, p) })
 		if errors.Is(err, oauth.ErrNotKept) {
 			s.problem(err.Error())
@@ -231,6 +275,7 @@ func (m *Manager) leaveLogin(f *loginFlow, cause error) {
 	m.mu.Lock()
 	f.waiters--
 	last := f.waiters == 0
+	f.left = f.left || last
 	m.mu.Unlock()
 	if last {
 		if cause == nil {
@@ -245,7 +290,7 @@ func (m *Manager) leaveLogin(f *loginFlow, cause error) {
 // authorization server where that takes it, and the server is tried without.
 // was says whether there was one; rest, what may be left of it.
 func (m *Manager) Logout(ctx context.Context, server string) (info ServerInfo, was bool, rest, err error) {
-	s, g, err := m.loginOf(server)
+	s, g, err := m.loginKept(server)
 	if err != nil {
 		return ServerInfo{}, false, nil, err
 	}

@@ -175,3 +175,92 @@ func TestCallThatWantsALogin(t *testing.T) {
 		}
 	})
 }
+
+// A login ends with its server: nobody is kept waiting for a page of what was
+// taken out, or is another one by now.
+func TestLoginOfAServerThatIsTakenOut(t *testing.T) {
+	t.Parallel()
+	for name, then := range map[string]func(*house, ServerConfig){
+		"taken out": func(h *house, _ ServerConfig) { h.Configure(nil) },
+		"moved":     func(h *house, c ServerConfig) { c.URL += "?other"; h.Configure([]ServerConfig{c}) },
+		"disabled": func(h *house, _ ServerConfig) {
+			if _, err := h.Disable("fake"); err != nil {
+				h.t.Error(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, _, srv := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+			pages := make(chan LoginRequest, 10)
+			h.person(func(l LoginRequest) { pages <- l })
+			done := make(chan error, 1)
+			go func() {
+				_, err := h.Login(t.Context(), "fake")
+				done <- err
+			}()
+			<-pages
+			then(h, remoteConfig("fake", srv.URL))
+			within(t, 10*time.Second, "the end of the login", func() {
+				if err := <-done; !errors.Is(err, errLoginGone) {
+					t.Errorf("%v", err)
+				}
+			})
+		})
+	}
+}
+
+// A login that is ending is not joined: the next one waits for its end, or as
+// long as it likes.
+func TestLoginAfterOneThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	h, _, _ := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	h.person(nil)
+	_, g, err := h.loginOf("fake")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ending := &loginFlow{guard: g, left: true, done: make(chan struct{})}
+	h.mu.Lock()
+	h.flows["fake"] = ending
+	h.mu.Unlock()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := h.Login(ctx, "fake"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := h.Login(t.Context(), "fake")
+		done <- err
+	}()
+	h.mu.Lock()
+	delete(h.flows, "fake")
+	h.mu.Unlock()
+	close(ending.done)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A login is forgotten also where its server was not asked since we run.
+func TestLogoutOfADisabledServer(t *testing.T) {
+	t.Parallel()
+	h, as, srv := protected(t, mcptest.HTTPOptions{}, mcptest.AuthOptions{}, mcptest.Protection{})
+	h.person(nil)
+	h.login()
+	next := newHouse(t, Options{LoginsFile: h.logins.File()}, fast())
+	cfg := remoteConfig("fake", srv.URL)
+	cfg.Disabled = true
+	next.Configure([]ServerConfig{cfg})
+	info, was, rest, err := next.Logout(t.Context(), "fake")
+	if !was || rest != nil || err != nil || info.Status != StatusDisabled {
+		t.Errorf("%+v, %v, %v, %v", info, was, rest, err)
+	}
+	if n := len(as.Requests("/revoke")); n != 2 {
+		t.Errorf("%d tokens revoked", n)
+	}
+	if kept, err := os.ReadFile(h.logins.File()); err != nil || strings.Contains(string(kept), "accessToken") {
+		t.Errorf("%s, %v", kept, err)
+	}
+}

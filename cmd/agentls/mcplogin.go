@@ -58,7 +58,10 @@ func (s *shell) logout(name string) error {
 	}
 	began := time.Now()
 	_, was, rest, err := s.parts.manager.Logout(s.ctx, name)
-	if err != nil || !was {
+	switch {
+	case err != nil && !errors.Is(err, mcp.ErrNoLogin):
+		return s.fail("%s: %v", name, err)
+	case !was:
 		_, err = fmt.Fprintf(s.out, "agentls keeps no login of %s\n", name)
 		return err
 	}

@@ -160,7 +160,7 @@ func issuerMetadata(ctx context.Context, issuer string, via *http.Client) (*oaut
 	m, err := auth.GetAuthServerMetadata(ctx, strings.TrimSuffix(issuer, "/"), via) // RFC 8414, 3.1
 	switch {
 	case err != nil:
-		return fail(err)
+		return fail(errors.New(clip(err.Error())))
 	case m == nil:
 		return nil, nil //nolint:nilnil // none is no error
 	case !slices.Contains(m.CodeChallengeMethodsSupported, "S256"):
@@ -169,7 +169,11 @@ func issuerMetadata(ctx context.Context, issuer string, via *http.Client) (*oaut
 		return fail(errors.New("it gives no authorization codes"))
 	}
 	for name, at := range map[string]string{"authorization_endpoint": m.AuthorizationEndpoint, "token_endpoint": m.TokenEndpoint} {
-		if _, err := parseURL(at); err != nil {
+		u, err := parseURL(at)
+		if o, ok := via.Transport.(*outside); err == nil && ok { // a browser must not be sent there either
+			err = o.may(u)
+		}
+		if err != nil {
 			return fail(fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -189,7 +193,9 @@ func (g *Guard) byOrigin(ctx context.Context, via *http.Client) (found, error) {
 			Issuer: origin, AuthorizationEndpoint: origin + "/authorize", TokenEndpoint: origin + "/token", RegistrationEndpoint: origin + "/register",
 		}
 	}
-	return found{resource: g.server, meta: meta}, nil
+	resource := *g.at
+	resource.RawQuery, resource.ForceQuery = "", false // RFC 8707, 2; and it may hold a key that is nobody else's business
+	return found{resource: resource.String(), meta: meta}, nil
 }
 
 // host is what errors say of an address.
@@ -198,7 +204,7 @@ func host(address string) string {
 	if err != nil || u.Host == "" {
 		return fmt.Sprintf("%q", clip(address))
 	}
-	return u.Scheme + "://" + u.Host
+	return clip(u.Scheme + "://" + u.Host)
 }
 
 // clip bounds foreign text in an error.

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -87,10 +88,13 @@ func TestLoginOfAnOrigin(t *testing.T) {
 			if !metadata {
 				as.Break("/.well-known/oauth-authorization-server", page)
 			}
-			w := &world{t: t, as: as, url: at, file: filepath.Join(t.TempDir(), "mcp-auth.json")}
+			w := &world{t: t, as: as, url: at + "?key=sesame-sesame", file: filepath.Join(t.TempDir(), "mcp-auth.json")}
 			w.again()
 			w.mustLogin()
 			w.want(ping, 200)
+			if asked := w.asked().Encode(); strings.Contains(asked, "sesame") {
+				t.Errorf("the page is told the key of the server's address: %s", asked)
+			}
 		})
 	}
 }
@@ -232,5 +236,20 @@ func TestAnotherAuthorizationServer(t *testing.T) {
 	w.ask(ping)
 	if err := w.login(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The answer of a registration that cannot be read may hold the client's secret.
+func TestRegistrationThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
+	w.as.Break("/register", func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		rw.WriteHeader(http.StatusCreated)
+		_, _ = io.WriteString(rw, `{"client_id":"me","client_secret":"sesame-sesame","redirect_uris":3}`)
+	})
+	w.ask(ping)
+	if err := w.login(); err == nil || !strings.Contains(err.Error(), "its answer cannot be read") || strings.Contains(err.Error(), "sesame") {
+		t.Errorf("%v", err)
 	}
 }

@@ -175,3 +175,18 @@ func TestPlacesOfMetadata(t *testing.T) {
 		}
 	}
 }
+
+// A browser is not sent either where a server may not send us: what listens on
+// this machine may act on a mere GET.
+func TestPublicServersShowNoPrivatePage(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"http://localhost:1/authorize", "https://10.0.0.1/authorize", "https://169.254.169.254/authorize", "https://[::1]/authorize"} {
+		w := newWorld(t, mcptest.AuthOptions{Metadata: map[string]any{"authorization_endpoint": page}}, mcptest.Protection{}, Client{})
+		direct := &http.Transport{}
+		t.Cleanup(direct.CloseIdleConnections)
+		via := &http.Client{Transport: &outside{reach: reach{own: netip.MustParseAddr("127.0.0.1")}, direct: direct, proxied: direct}}
+		if _, err := issuerMetadata(t.Context(), w.as.URL, via); err == nil || !strings.Contains(err.Error(), "authorization_endpoint: ") {
+			t.Errorf("%s: %v", page, err)
+		}
+	}
+}

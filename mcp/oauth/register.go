@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
@@ -154,6 +155,8 @@ func (g *Guard) register(ctx context.Context, meta *oauthex.AuthServerMeta, redi
 	return c, nil
 }
 
+// registrationError words why there is no client. The answer of a registration
+// that worked may hold the client's secret, and the library's error all of it.
 func registrationError(ctx context.Context, at string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -161,5 +164,9 @@ func registrationError(ctx context.Context, at string, err error) error {
 	if e, ok := errors.AsType[*oauthex.ClientRegistrationError](err); ok {
 		return fmt.Errorf("%s does not register agentls: %s %s", at, clip(e.ErrorCode), clip(e.ErrorDescription))
 	}
-	return fmt.Errorf("%w: agentls cannot register at %s: %s", ErrNoOAuth, at, clip(err.Error()))
+	why := "its answer cannot be read"
+	if _, ok := errors.AsType[*url.Error](err); ok || strings.HasPrefix(err.Error(), "registration failed with status ") {
+		why = err.Error()
+	}
+	return fmt.Errorf("%w: agentls cannot register at %s: %s", ErrNoOAuth, at, clip(why))
 }
