@@ -15,7 +15,8 @@ const (
 // cookies keeps what a server, or the balancer before it, wants to be given
 // back: where several servers share an address, a session is known to one of
 // them alone. They last as long as the connection, stay in memory, and go back
-// to the host that set them and to none beside it, whatever their domain says.
+// to the host that set them and to none beside it, whatever their domain and
+// their path say.
 type cookies struct {
 	mu    sync.Mutex
 	jar   *cookiejar.Jar // nil: none yet
@@ -42,7 +43,7 @@ func (c *cookies) SetCookies(u *url.URL, set []*http.Cookie) {
 			continue
 		}
 		c.names[cookie.Name] = true
-		cookie.Domain = ""
+		cookie.Domain, cookie.Path = "", "/" // or one name would have room for any number of paths
 		c.jar.SetCookies(u, []*http.Cookie{cookie})
 	}
 }

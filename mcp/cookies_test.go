@@ -109,6 +109,25 @@ func TestCookiesAreBoundedAndEndWithTheConnection(t *testing.T) {
 	}
 }
 
+// A name has room for one cookie, not for one of each path that a server makes up.
+func TestCookiesOfOneName(t *testing.T) {
+	t.Parallel()
+	at, err := url.Parse("https://mcp.example/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &cookies{}
+	for n := range 1000 {
+		c.SetCookies(at, []*http.Cookie{{Name: "a", Value: fmt.Sprint(n), Path: fmt.Sprintf("/p%d", n)}})
+	}
+	for _, path := range []string{"/mcp", "/p7", "/p999"} {
+		got := c.Cookies(at.ResolveReference(&url.URL{Path: path}))
+		if len(got) != 1 || got[0].Value != "999" {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}
+
 // adding answers a call, with headers.
 func adding(headers []string) mcptest.Fault {
 	return mcptest.Answer(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":{id},"result":{"content":[]}}`, headers...)

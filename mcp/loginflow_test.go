@@ -221,9 +221,9 @@ func TestLoginAfterOneThatIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	ending := &loginFlow{guard: g, left: true, done: make(chan struct{})}
-	h.mu.Lock()
+	h.Manager.mu.Lock()
 	h.flows["fake"] = ending
-	h.mu.Unlock()
+	h.Manager.mu.Unlock()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := h.Login(ctx, "fake"); !errors.Is(err, context.Canceled) {
@@ -234,9 +234,9 @@ func TestLoginAfterOneThatIsGivenUp(t *testing.T) {
 		_, err := h.Login(t.Context(), "fake")
 		done <- err
 	}()
-	h.mu.Lock()
+	h.Manager.mu.Lock()
 	delete(h.flows, "fake")
-	h.mu.Unlock()
+	h.Manager.mu.Unlock()
 	close(ending.done)
 	if err := <-done; err != nil {
 		t.Error(err)

@@ -187,6 +187,34 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 	w.want(ping, 200)
 }
 
+// What could not be written is written with the next change that can: a moment
+// in which the disk is full, or the lock held, costs nobody a login.
+func TestLoginIsKeptAsSoonAsItCanBe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, Client{})
+	if err := os.WriteFile(w.file, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.want(ping, 401)
+	if err := w.login(); !errors.Is(err, ErrNotKept) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(w.file); err != nil {
+		t.Fatal(err)
+	}
+	w.as.Expire(false)
+	w.want(ping, 200)
+	before := len(w.as.Requests(""))
+	w.again()
+	w.want(ping, 200)
+	if n := len(w.as.Requests("")) - before; n != 0 {
+		t.Errorf("%d requests of the next process", n)
+	}
+	if clients := w.guard.logins.store.read().Clients; len(clients) != 1 {
+		t.Errorf("the registration is not kept: %+v", clients)
+	}
+}
+
 // What another process did counts: a login, a renewal, a logout.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()

@@ -104,10 +104,10 @@ type store struct {
 
 	mu      sync.Mutex
 	known   file
-	seen    os.FileInfo // of the file that known was read from; nil: there was none
-	looked  bool        // at the file
-	own     bool        // the file is not used: known is all there is
-	broken  error       // why; nil: there is none
+	seen    os.FileInfo  // of the file that known was read from; nil: there was none
+	looked  bool         // at the file
+	own     bool         // the file is not used: known is all there is
+	owed    []func(file) // changes that could not be written
 	learned []string
 }
 
@@ -190,35 +190,44 @@ func (s *store) secret(values ...string) {
 }
 
 // change changes the file under its lock. What cannot be written holds for
-// this process; the error says that it is not kept.
+// this process, and is written with the next change that can; the error says
+// that it is not kept.
 func (s *store) change(change func(file)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.own {
+	if s.state.Path == "" {
 		s.takeChanged(change)
-		return s.broken
+		return nil
 	}
+	owed := append(s.owed, change)
 	err := s.state.Locked(func() error {
 		f, err := s.load()
 		if err != nil {
 			return err
 		}
-		change(f)
+		for _, change := range owed {
+			change(f)
+		}
 		if err := s.state.Write(f); err != nil {
 			return err
 		}
 		s.take(f)
-		s.looked = false
 		return nil
 	})
 	if err == nil {
+		s.own, s.owed, s.looked = false, nil, false
 		return nil
 	}
-	s.own, s.broken = true, &notKeptError{err}
+	if !s.own {
+		s.log.Error("logins are not kept beyond this process, until that can be done", "err", err)
+	}
+	s.own, s.owed = true, owed[max(0, len(owed)-maxOwed):]
 	s.takeChanged(change)
-	s.log.Error("logins are not kept beyond this process", "err", err)
-	return s.broken
+	return &notKeptError{err}
 }
+
+// maxOwed bounds the changes that wait to be written: the newest count.
+const maxOwed = 1000
 
 // takeChanged changes what is known, beside those who read it.
 func (s *store) takeChanged(change func(file)) {
