@@ -6,7 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // writers are the built-in tools that change files.
@@ -76,7 +75,7 @@ const documentSuffix = ".agentls.md"
 func diskName(name string) string {
 	name, _, _ = strings.Cut(name, ":")
 	name = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Variation_Selector, r) {
+		if Unseen(r) {
 			return -1
 		}
 		return r

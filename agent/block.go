@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// unseen is white space and what is not seen.
-const unseen = `[\s\p{Z}\p{C}\x{034F}\x{FE00}-\x{FE0F}]*`
+// unseen is white space and what is not seen, as [Unseen] has it.
+const unseen = `[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2065}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}\x{FFF0}-\x{FFF8}\x{E0000}-\x{E0FFF}]*`
 
 // closing matches what could end a block of ours, as a model reads it: in any
 // case, with white space or invisible characters anywhere between. It is large,
@@ -65,7 +65,7 @@ func escapeBody(body string) string {
 func escapeAttribute(v string) string {
 	var b strings.Builder
 	for _, r := range html.EscapeString(v) {
-		if unicode.Is(unicode.C, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
+		if unicode.Is(unicode.C, r) || Unseen(r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r) {
 			fmt.Fprintf(&b, "&#%d;", r)
 			continue
 		}

@@ -70,10 +70,14 @@ func (r *run) serversSay() []string {
 	share = 1 << (bits.Len(uint(max(share, 2))) - 1) // the window is a guess that moves: what providers keep by prefix must not
 	out := make([]string, 0, len(said))
 	for _, s := range said {
-		text, cut := s.Text, s.Cut
+		said, cut := visible(s.Text), s.Cut
+		if strings.TrimSpace(said) == "" {
+			continue
+		}
+		text := said
 		if len(text) > share {
 			text = clipEnd(text[:share])
-			cut += len(s.Text) - len(text)
+			cut += len(said) - len(text)
 		}
 		if cut > 0 {
 			text += fmt.Sprintf("\n[%d more bytes left out by agentls]", cut)

@@ -128,7 +128,7 @@ func oneLine(s string, n int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case unicode.Is(unicode.C, r) || r == utf8.RuneError:
+		case Unseen(r) || unicode.Is(unicode.Co, r) || r == utf8.RuneError:
 			return -1
 		}
 		return r

@@ -65,8 +65,8 @@ func TestFitSchema(t *testing.T) {
 		},
 		{"HTML stays", `{"type":"object","properties":{"a":{"description":"<b> & c"}}}`, `{"properties":{"a":{"description":"<b> & c"}},"type":"object"}`, ""},
 		{
-			"what nobody sees", `{"properties":{"a":{"description":"An\u200b a\udb40\udc41\u202e","title":"\u0007A","enum":["\u200b"]}}}`,
-			"{\"properties\":{\"a\":{\"description\":\"An a\",\"enum\":[\"\u200b\"],\"title\":\"A\"}},\"type\":\"object\"}", "",
+			"what nobody sees", `{"properties":{"a":{"description":"An\u200b a\udb40\udc41\u202e","title":"\u0007A","x-note":"b\udb40\udd01\u3164","enum":["\u200b"],"default":"\u200b"}}}`,
+			"{\"properties\":{\"a\":{\"default\":\"\u200b\",\"description\":\"An a\",\"enum\":[\"\u200b\"],\"title\":\"A\",\"x-note\":\"b\"}},\"type\":\"object\"}", "",
 		},
 		{"numbers stay", `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}}}`, `{"properties":{"a":{"maximum":9007199254740993,"minimum":1e400}},"type":"object"}`, ""},
 		{

@@ -48,7 +48,7 @@ func (f *fitter) clean(v any, level int) any {
 		words, isText := value.(string)
 		switch {
 		case slices.Contains(droppedKeys, key):
-		case isText && (key == "description" || key == "title"):
+		case isText && key != "const" && key != "default" && key != "pattern":
 			out[key] = visible(words)
 		case hasNoParts(value) || takesParts(key):
 			out[key] = value

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 	"unicode/utf8"
 
 	"agentls/mcp"
@@ -239,7 +238,7 @@ func describe(t mcp.Tool, rule string) string {
 // model reads all the same.
 func visible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.C, r) && r != '\n' && r != '\t' {
+		if Unseen(r) && r != '\n' && r != '\t' {
 			return -1
 		}
 		return r

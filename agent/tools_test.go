@@ -18,7 +18,7 @@ func TestDescriptionOfATool(t *testing.T) {
 		"as given":         {mcp.Tool{Description: " Reads a file.\n\tOr two. "}, "", "Reads a file.\n\tOr two."},
 		"the title":        {mcp.Tool{Title: "Read"}, "", "Read"},
 		"nothing":          {mcp.Tool{Server: "s", Name: "t"}, "", `Tool "t" of the MCP server "s". The server gives no description.`},
-		"hidden":           {mcp.Tool{Description: "Adds\u200b two \U000E0049\U000E0047numbers\u202e\x00\xff"}, "", "Adds two numbers\uFFFD"},
+		"hidden":           {mcp.Tool{Description: "Adds\u200b two\U000E0149 \U000E0049\U000E0047numbers\u202e\x00\xff"}, "", "Adds two numbers\uFFFD"},
 		"hidden alone":     {mcp.Tool{Description: "\u200b", Title: "Add"}, "", "Add"},
 		"a rule":           {mcp.Tool{Description: "d"}, "r", "d\n\nr"},
 		"long":             {mcp.Tool{Description: strings.Repeat("é", 2000)}, "", strings.Repeat("é", 1024-len(" [cut by agentls]")) + " [cut by agentls]"},

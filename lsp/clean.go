@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"agentls/agent"
 )
 
 // cleanLimit is how many code points of a foreign text are shown.
@@ -36,7 +38,7 @@ func cleanTo(text string, limit int) string {
 		case unicode.IsSpace(r):
 			space = n > 0
 			continue
-		case invisible(r):
+		case agent.Unseen(r):
 			continue
 		case n >= limit:
 			return breakLinks(b.String()) + "…"
@@ -75,7 +77,7 @@ func cleanLines(text string, n, width int) (shown string, more bool) {
 				return r
 			case unicode.IsSpace(r):
 				return ' '
-			case invisible(r):
+			case agent.Unseen(r):
 				return -1
 			}
 			return r
@@ -106,21 +108,6 @@ func isPlain(text string) bool {
 // command: links in popups.
 func breakLinks(text string) string { return strings.ReplaceAll(text, "](", "] (") }
 
-// invisible reports runes that are not seen or that change how others are
-// seen: controls, formats (bidi, zero width, tags, soft hyphen), variation
-// selectors and the fillers that fonts draw as nothing.
-func invisible(r rune) bool {
-	switch {
-	case unicode.Is(unicode.Cc, r), unicode.Is(unicode.Cf, r), unicode.Is(unicode.Variation_Selector, r):
-		return true
-	}
-	switch r {
-	case 0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0:
-		return true
-	}
-	return false
-}
-
 // tell makes foreign text fit to be shown: no secrets, then clean.
 func (s *Server) tell(text string) string { return clean(s.o.Secrets.Redact(text)) }
 
@@ -135,7 +122,7 @@ func quoteVisible(text string) string {
 			b.WriteString(`\"`)
 		case r == '\'':
 			b.WriteRune(r)
-		case r > 0x7e && (invisible(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)):
+		case r > 0x7e && (agent.Unseen(r) || !unicode.IsLetter(r) && !unicode.IsDigit(r)):
 			quoted = strconv.QuoteRuneToASCII(r)
 			b.WriteString(quoted[1 : len(quoted)-1])
 		default:

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"agentls/agent"
 )
 
 func TestClean(t *testing.T) {
@@ -48,7 +50,7 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("clean(%q) = %q", text, got)
 		}
 		for _, r := range got {
-			if r != ' ' && (invisible(r) || r < ' ') {
+			if r != ' ' && (agent.Unseen(r) || r < ' ') {
 				t.Errorf("clean(%q) holds %q", text, r)
 			}
 		}

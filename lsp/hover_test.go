@@ -264,7 +264,7 @@ func FuzzHoverFence(f *testing.F) {
 		for _, format := range []protocol.MarkupKind{protocol.MarkupKindMarkdown, protocol.MarkupKindPlainText} {
 			m := newMarkup([]protocol.MarkupKind{format})
 			s.describe(m, mcp.Resource{URI: name, Title: body, Description: body, MIMEType: language, Modified: name}, false, -1)
-			if text := m.b.String(); strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && invisible(r) }) {
+			if text := m.b.String(); strings.ContainsFunc(text, func(r rune) bool { return r != '\n' && agent.Unseen(r) }) {
 				t.Fatalf("%q shows what is not seen", text)
 			}
 			for l := walkMarkdown(m.b.String()); m.markdown && l.next(); {
@@ -274,7 +274,7 @@ func FuzzHoverFence(f *testing.F) {
 			}
 			head := m.b.Len()
 			lines, _ := cleanLines(body, hoverLines, hoverWidth)
-			if strings.ContainsFunc(lines, func(r rune) bool { return r != '\n' && r != '\t' && invisible(r) }) || strings.Count(lines, "\n") >= hoverLines {
+			if strings.ContainsFunc(lines, func(r rune) bool { return r != '\n' && r != '\t' && agent.Unseen(r) }) || strings.Count(lines, "\n") >= hoverLines {
 				t.Fatalf("%q becomes %q", body, lines)
 			}
 			m.block(lines, language)

@@ -271,7 +271,7 @@ func visibles(words []string) []string {
 // quoted, with everything that is not printed escaped.
 func visible(word string) string {
 	plain := word != "" && !strings.ContainsFunc(word, func(r rune) bool {
-		return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r == utf8.RuneError || invisible(r) || r > 0x7e
+		return r <= ' ' || r == '"' || r == '\'' || r == '\\' || r == utf8.RuneError || agent.Unseen(r) || r > 0x7e
 	})
 	if plain {
 		return word

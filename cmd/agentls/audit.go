@@ -147,7 +147,7 @@ func writeJSON(out io.Writer, v any) error {
 	}
 	var safe strings.Builder
 	for _, r := range b.String() {
-		if r > '~' && (unicode.IsControl(r) || unicode.Is(unicode.Cf, r)) {
+		if r > '~' && agent.Unseen(r) {
 			for _, unit := range utf16.AppendRune(nil, r) {
 				fmt.Fprintf(&safe, `\u%04x`, unit)
 			}

@@ -71,7 +71,7 @@ func (t *terminal) Emit(e agent.Event) {
 		t.note("· %s %s %s", name, e.ToolCall.State, e.ToolCall.Message)
 	case agent.EventWaits:
 		t.note("· %s", e.Delta)
-	case agent.EventNotice, agent.EventAway:
+	case agent.EventNotice, agent.EventAway, agent.EventHint:
 		t.note("agentls: %s", e.Delta)
 	case agent.EventMention:
 		t.note("· @%s:%s %s %s", e.Mention.Server, e.Mention.URI, e.Mention.Status, e.Mention.Error)
@@ -194,7 +194,7 @@ func printable(s string) string {
 // number of code points.
 func oneLine(s string, limit int) string {
 	s = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		if agent.Unseen(r) && !unicode.IsSpace(r) {
 			return -1
 		}
 		return r
