@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"text/template"
 	"time"
 
@@ -84,7 +83,7 @@ type manager interface {
 type Agent struct {
 	manager  manager
 	shaped   shapedTools
-	leftTold atomic.Pointer[string]           // what was told last of tools that find no room
+	leftTold sync.Map                         // servers whose tools find no room, as was told
 	ignored  func(path string, dir bool) bool // whether ignore rules cover an absolute path
 	audit    *Audit
 	secrets  *mcp.Secrets

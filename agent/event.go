@@ -17,13 +17,14 @@ const (
 	EventWaits     EventKind = "waits"  // not on the wire: the provider is asked again after a while
 	EventNotice    EventKind = "notice" // not on the wire: a sentence for the person, one line without secrets
 	EventAway      EventKind = "away"   // not on the wire: likewise, the servers that the run begins without
+	EventHint      EventKind = "hint"   // not on the wire: likewise, something to know that is no fault
 	EventChange    EventKind = "change" // not on the wire: a file was changed, and no person was asked about it
 )
 
 // Event is what a run tells its front end as it happens.
 type Event struct {
 	Kind     EventKind
-	Delta    string         // text, reasoning, waits, notice, away
+	Delta    string         // text, reasoning, waits, notice, away, hint
 	Step     int            // step: counts from 1
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall

@@ -98,11 +98,11 @@ func (r *run) wanted() string {
 	return strings.Join(texts, "\n")
 }
 
-// begin takes what the session's history calls: it was loaded, maybe.
+// begin takes what the session's history calls: it was loaded, maybe. The tools
+// are looked for at each request, as their server may still be starting.
 func (o *offering) begin(r *run) {
 	o.mu.Lock()
-	begun := o.begun
-	o.begun = true
+	begun := o.called != nil
 	o.mu.Unlock()
 	if begun {
 		return
@@ -113,32 +113,31 @@ func (o *offering) begin(r *run) {
 			called[c.Name] = true
 		}
 	}
-	if len(called) == 0 {
-		return
-	}
-	own, served := r.a.tools(true)
-	nameTools(slices.Concat(own, served))
-	slices.SortFunc(served, byServer)
-	for _, t := range served {
-		if called[t.model] {
-			o.ask(t.key())
-		}
-	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.called = called
 }
 
 // tellLeft tells a person that not all tools are offered, and what to do: once
-// in a run, and once for the tools that there are.
+// in a run, and once of each server.
 func (r *run) tellLeft(set toolset) {
 	if set.leftN == 0 || r.leftTold {
 		return
 	}
 	r.leftTold = true
+	isNew := false
 	var servers []string
-	for _, s := range set.left[:min(len(set.left), 4)] {
+	for _, s := range set.left {
+		_, told := r.a.leftTold.LoadOrStore(s, true)
+		isNew = isNew || !told
 		servers = append(servers, r.a.tellable(s, 60))
 	}
-	text := fmt.Sprintf("The %d tools of the MCP servers do not all find room in a request: those of %s are offered by need, and found by the model. enabledTools in a server's configuration chooses them for good.", set.served, strings.Join(servers, ", "))
-	if old := r.a.leftTold.Swap(&text); old == nil || *old != text {
-		r.emit(Event{Kind: EventNotice, Delta: text})
+	if !isNew {
+		return
 	}
+	const most = 4
+	if n := len(servers) - most; n > 0 {
+		servers = append(servers[:most], fmt.Sprintf("%d more", n))
+	}
+	r.emit(Event{Kind: EventHint, Delta: fmt.Sprintf("The %d tools of the MCP servers do not all find room in a request: those of %s are offered by need, and found by the model. enabledTools in a server's configuration chooses them for good.", set.served, strings.Join(servers, ", "))})
 }

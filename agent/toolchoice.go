@@ -26,10 +26,10 @@ func (t *tool) key() toolKey { return toolKey{t.server, t.name} }
 // not all find room. It grows at its end, as providers cache by prefix. Its
 // zero value has offered nothing. Safe for concurrent use.
 type offering struct {
-	mu    sync.Mutex
-	order []toolKey // offered, in the order in which they came
-	asked []toolKey // called, or found by find_tools; the newest last
-	begun bool      // asked has what the history calls
+	mu     sync.Mutex
+	order  []toolKey       // offered, in the order in which they came
+	asked  []toolKey       // called, or found by find_tools; the newest last
+	called map[string]bool // what the history called when it was loaded, by the names for the model; nil: not looked at yet
 }
 
 // ask notes a tool that is wanted from now on.
@@ -44,7 +44,7 @@ func (o *offering) ask(keys ...toolKey) {
 func (o *offering) forget() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.order, o.asked, o.begun = nil, nil, false
+	o.order, o.asked, o.called = nil, nil, nil
 }
 
 // wish is what a request needs of the servers' tools.
@@ -186,6 +186,8 @@ func needs(served []*tool, w wish) (need map[*tool]int, rank map[*tool]float64) 
 		}
 		if i := slices.Index(w.of.asked, t.key()); i >= 0 {
 			give(t, needAsked, -float64(i))
+		} else if w.of.called[t.model] {
+			give(t, needAsked, 1) // before all of this process
 		}
 	}
 	return need, rank

@@ -41,6 +41,16 @@ func offered(req agent.Request, server string) (names []string) {
 	return names
 }
 
+// hints are what was told that is no fault.
+func hints(h *agenttest.Host) (list []string) {
+	for _, e := range h.Events() {
+		if e.Kind == agent.EventHint {
+			list = append(list, e.Delta)
+		}
+	}
+	return list
+}
+
 func toolBytes(req agent.Request, server string) (n int) {
 	for _, t := range req.Tools {
 		if strings.HasPrefix(t.Name, "mcp__"+server+"__") {
@@ -88,7 +98,7 @@ func TestManyToolsAreOfferedByNeed(t *testing.T) {
 		}
 		equal(t, "the text of the system", []string{reqs[1].Messages[0].Text}, []string{reqs[0].Messages[0].Text})
 		equal(t, "the call", results(reqs[2])[1:], []string{"rotate webhook secret done"})
-		told := notices(w.host)
+		told := hints(w.host)
 		equal(t, "told", told, []string{"The 208 tools of the MCP servers do not all find room in a request: those of linear are offered by need, and found by the model. enabledTools in a server's configuration chooses them for good."})
 
 		// Another prompt of the session: what was used stays, what it needs comes.
@@ -101,6 +111,10 @@ func TestManyToolsAreOfferedByNeed(t *testing.T) {
 		}
 		// After a restart the history says what was used.
 		w.restart()
+		all := w.servers.tools
+		w.servers.tools = nil // the server starts slowly
+		w.must("wait")
+		w.servers.tools = all
 		_, llm = w.must("go on")
 		if again := offered(llm.Last(), "linear"); !slices.Contains(again, "linear_rotateWebhookSecret") {
 			t.Errorf("what was used is not offered: %v", again)
@@ -110,7 +124,7 @@ func TestManyToolsAreOfferedByNeed(t *testing.T) {
 		if named := offered(llm.Last(), "linear"); !slices.Contains(named, "linear_deleteCustomer") || !slices.Contains(named, "linear_searchCycle") || slices.Contains(named, "linear_rotateWebhookSecret") {
 			t.Errorf("offered %v", named)
 		}
-		if n := len(notices(w.host)); n != 2 { // once for each agent
+		if n := len(hints(w.host)); n != 2 { // once for each agent
 			t.Errorf("told %d times", n)
 		}
 	})
@@ -142,7 +156,7 @@ func TestFewToolsAreAllOffered(t *testing.T) {
 				t.Errorf("%s, then %s", first[i].Name, second[i].Name)
 			}
 		}
-		if n := notices(w.host); len(n) > 0 {
+		if n := hints(w.host); len(n) > 0 {
 			t.Errorf("told %v", n)
 		}
 	})

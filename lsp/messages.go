@@ -33,10 +33,15 @@ func (s *Server) logMessage(t protocol.MessageType, text string) {
 
 // warn tells of something that is also in the log, and pops up unless the
 // person wants no popups.
-func (s *Server) warn(text string) {
-	s.logMessage(protocol.MessageTypeWarning, text)
+func (s *Server) warn(text string) { s.logAndShow(protocol.MessageTypeWarning, text) }
+
+// inform is warn of what is no fault.
+func (s *Server) inform(text string) { s.logAndShow(protocol.MessageTypeInfo, text) }
+
+func (s *Server) logAndShow(t protocol.MessageType, text string) {
+	s.logMessage(t, text)
 	if s.cfg.Load().Notifications != "off" {
-		s.showMessage(protocol.MessageTypeWarning, text)
+		s.showMessage(t, text)
 	}
 }
 

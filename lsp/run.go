@@ -236,6 +236,8 @@ func (x *run) flush(events []pending) {
 			x.s.showMessage(protocol.MessageTypeWarning, "agentls: "+x.s.tell(string(p.delta)))
 		case agent.EventAway:
 			x.s.warn("agentls: " + x.s.tell(string(p.delta)))
+		case agent.EventHint:
+			x.s.inform("agentls: " + x.s.tell(string(p.delta)))
 		default:
 			x.writeEvent(p.wire(x.s))
 		}
