@@ -49,10 +49,14 @@ func wordsOfTool(t *tool) toolWords {
 
 // searchWords splits a text into the words to search by, in lower case and
 // without endings: createIssue, issues_created and “Creating an issue” have
-// the same.
+// the same. Of scripts that put no spaces between words, each two characters
+// that follow each other are one.
 func searchWords(text string) (out []string) {
 	var word []rune
 	end := func() {
+		for ; len(word) > 2 && unspaced(word[0]); word = word[1:] {
+			out = append(out, string(word[:2]))
+		}
 		if w := stem(strings.ToLower(string(word))); len(w) > 1 && !stopWords[w] {
 			out = append(out, w)
 		}
@@ -60,9 +64,11 @@ func searchWords(text string) (out []string) {
 	}
 	for _, r := range text {
 		switch {
-		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r):
 			end()
 			continue
+		case len(word) > 0 && unspaced(r) != unspaced(word[0]) && !unicode.IsMark(r):
+			end()
 		case unicode.IsUpper(r) && len(word) > 0 && unicode.IsLower(word[len(word)-1]):
 			end()
 		}
@@ -70,6 +76,10 @@ func searchWords(text string) (out []string) {
 	}
 	end()
 	return out
+}
+
+func unspaced(r rune) bool {
+	return r > 0xdff && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
 // stem takes the common endings off an English word.

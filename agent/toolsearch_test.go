@@ -12,6 +12,8 @@ func TestSearchWords(t *testing.T) {
 		"issues_created":           {"issu", "creat"},
 		"The user's queries, HTTP": {"user", "query", "http"},
 		"日本 files":                 {"日本", "fil"},
+		"查询天气API":                  {"查询", "询天", "天气", "api"},
+		"परियोजना बनाएँ":           {"परियोजना", "बनाएँ"},
 		"a of to":                  nil,
 		"":                         nil,
 	} {
@@ -42,6 +44,11 @@ func TestSearchTools(t *testing.T) {
 		} else if name := got[0].name; name != want {
 			t.Errorf("%q finds %s", query, name)
 		}
+	}
+	weather := &tool{server: "cn", name: "tq", description: "查询一个城市的天气预报", schema: []byte(`{}`)}
+	weather.words = func() toolWords { return wordsOfTool(weather) }
+	if got := searchTools(append(tools, weather), "明天上海的天气怎么样？"); len(got) != 1 || got[0].name != "tq" {
+		t.Errorf("found %v", got)
 	}
 	if got := searchTools(tools, "the sha"); len(got) != len(tools) { // an argument of all
 		t.Errorf("found %v", got)
