@@ -27,6 +27,15 @@ type jsonSchema struct {
 	work *checkWork
 }
 
+// knownFormats are what the library would hold values against under drafts up
+// to 7, which most servers name: each judges a date or a URI in its own way.
+//
+//nolint:gochecknoglobals // a constant table
+var knownFormats = []string{
+	"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "email", "date", "time", "date-time",
+	"uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver",
+}
+
 // errTooMuch says that a check was given up: the value is neither right nor
 // wrong then.
 var errTooMuch = errors.New("too much work to check it")
@@ -59,6 +68,9 @@ func compileSchema(raw json.RawMessage) (schema *jsonSchema, err error) {
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(closedLoader{})
 	c.UseRegexpEngine(work.regexp)
+	for _, name := range knownFormats {
+		c.RegisterFormat(&jsonschema.Format{Name: name, Validate: func(any) error { return nil }})
+	}
 	c.RegisterVocabulary(&jsonschema.Vocabulary{URL: "agentls:work", Compile: work.compile})
 	c.AssertVocabs()
 	const at = "agentls:schema.json"

@@ -13,6 +13,10 @@ import (
 // count, nothing is fetched, what cannot be checked is no fault.
 func TestJSONSchema(t *testing.T) {
 	const defs = `{"type":"object","properties":{"a":{"$ref":"#/$defs/A"}},"$defs":{"A":{"type":"object","properties":{"n":{"type":"integer","minimum":1},"next":{"$ref":"#/$defs/A"}},"required":["n"]}},"required":["a"]}`
+	formats := `{"format":"regex"}`
+	for _, name := range []string{"json-pointer", "relative-json-pointer", "uuid", "duration", "period", "ipv4", "ipv6", "hostname", "idn-hostname", "email", "idn-email", "date", "time", "date-time", "uri", "iri", "uri-reference", "iri-reference", "uri-template", "semver"} {
+		formats += `,{"format":"` + name + `"}`
+	}
 	for _, c := range []struct{ name, schema, value, want string }{ // want: words of the error, "" for none
 		{"fits", defs, `{"a":{"n":1,"next":{"n":2}}}`, ""},
 		{"missing", defs, `{}`, "the value: missing property 'a'"},
@@ -25,6 +29,7 @@ func TestJSONSchema(t *testing.T) {
 		{"alternatives", `{"anyOf":[{"required":["a"]},{"required":["b"]}]}`, `{}`, "the value fits none of its alternatives: the value: missing property 'a' | the value: missing property 'b'"},
 		{"closed", `{"properties":{"a":{}},"additionalProperties":false}`, `{"b":1}`, "additional properties 'b' not allowed"},
 		{"formats do not count", `{"format":"email"}`, `"no"`, ""},
+		{"nor in draft 7", `{"$schema":"http://json-schema.org/draft-07/schema#","type":"array","items":[` + formats + `]}`, `[` + strings.Repeat(`"!{%",`, strings.Count(formats, "{")-1) + `"!{%"]`, ""},
 		{"a pattern of ECMA-262", `{"pattern":"(?<!x)y"}`, `"z"`, ""},
 		{"true", `true`, `1`, ""},
 		{"false", `{"properties":{"a":false}}`, `{"a":1}`, "/a: false schema"},
