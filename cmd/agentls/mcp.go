@@ -39,6 +39,8 @@ func mcpCommand(p program) *cobra.Command {
 				host := openTerminal(p, parts.secrets)
 				if use == "list" {
 					host.tty = nil // who looks is asked nothing
+				} else {
+					host.about = args[0]
 				}
 				stop := parts.relay(host, nil)
 				defer stop()
@@ -234,7 +236,12 @@ func (s *shell) read(name, uri string) error {
 	contents, err := s.parts.manager.Read(s.ctx, name, uri)
 	s.auditRead(name, uri, began, err)
 	if err != nil {
-		return s.fail("%s: %s: %v", name, uri, err)
+		var meant string
+		if errors.Is(err, mcp.ErrUnknownResource) {
+			list, _ := s.parts.manager.ListResources(s.ctx, name) // none is no guess
+			meant = agent.PerhapsMeant(uri, list.Resources)
+		}
+		return s.fail("%s: %s: %v%s", name, uri, err, meant)
 	}
 	if s.json {
 		return s.print(map[string]any{"contents": contents}, nil)

@@ -21,6 +21,7 @@ type terminal struct {
 	out, notes io.Writer
 	tty        *os.File // nil: nobody to ask
 	secrets    *mcp.Secrets
+	about      string // the server that alone is told of; empty: all
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
@@ -239,6 +240,9 @@ var declined = mcp.RequestAnswer{}
 
 // event prints what a person at a shell should know of a server.
 func (t *terminal) event(e mcp.Event) {
+	if t.about != "" && t.about != e.Server {
+		return
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch e.Kind {
