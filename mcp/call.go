@@ -5,9 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp"
 )
+
+// listWait is how long a call of a tool that is not listed waits for a list that
+// is on its way.
+const listWait = 2 * time.Second
 
 // callTool calls a tool that the server has.
 func (s *session) callTool(ctx context.Context, tool string, args json.RawMessage, progress func(Progress)) (ToolResult, error) {
@@ -18,7 +23,13 @@ func (s *session) callTool(ctx context.Context, tool string, args json.RawMessag
 	var res ToolResult
 	err := s.using(ctx, refused, func(c *connection) (err error) {
 		var known bool
-		if t, known = s.tool(tool); !known {
+		if t, known = s.tool(tool); !known { // it may be in the list that is being fetched
+			wait, cancel := context.WithTimeout(ctx, listWait)
+			s.settle(wait)
+			cancel()
+			t, known = s.tool(tool)
+		}
+		if !known {
 			return fmt.Errorf("%w: %q of server %q", ErrUnknownTool, tool, s.cfg.Name)
 		}
 		res, err = c.callTool(ctx, tool, args, progress)

@@ -52,6 +52,19 @@ func TestServerIsListedReadAndCalled(t *testing.T) {
 	}
 }
 
+// A tool of which the server has told, but whose list is still on its way, can
+// be called.
+func TestCallOfAToolThatIsBeingListed(t *testing.T) {
+	h := open(t, map[string]mcptest.Options{"fake": {}})
+	h.mustCall("fake", "add_tool", nil)
+	if _, err := h.call("fake", "late_tool", nil); err != nil {
+		t.Error(err)
+	}
+	if _, err := h.call("fake", "nothere", nil); !errors.Is(err, ErrUnknownTool) {
+		t.Errorf("a tool that there is not: %v", err)
+	}
+}
+
 func TestListChangedIsFetchedAndTold(t *testing.T) {
 	h := open(t, map[string]mcptest.Options{"fake": {}})
 	eventually(t, "resources", func() bool { return len(h.uris("fake")) == 3 })
