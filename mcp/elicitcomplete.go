@@ -92,7 +92,7 @@ func (c *connection) openLinks(ctx context.Context, refused *rpcError) error {
 	for range 2 { // open it; is it done?
 		next := map[string]bool{}
 		for _, params := range list {
-			r := serverRequest{method: string(mcpgo.MethodElicitationCreate), params: params, origin: originOf(ctx), quiet: isQuiet(ctx), opened: opened}
+			r := serverRequest{method: string(mcpgo.MethodElicitationCreate), params: params, origin: originOf(ctx), quiet: isQuiet(ctx), waits: true, opened: opened}
 			result, err := c.serve(ctx, r)
 			switch answer, _ := result.(elicitResult); {
 			case ctx.Err() != nil:

@@ -160,7 +160,7 @@ func (c *connection) giveInput(ctx context.Context, ex *exchange) error {
 	var wg sync.WaitGroup
 	for i, r := range need.requests {
 		wg.Go(func() {
-			result, err := c.serve(ctx, serverRequest{method: r.method, params: r.params, origin: originOf(ctx), quiet: isQuiet(ctx), opened: ex.opened})
+			result, err := c.serve(ctx, serverRequest{method: r.method, params: r.params, origin: originOf(ctx), quiet: isQuiet(ctx), waits: true, opened: ex.opened})
 			if answers[i] = result; err != nil {
 				cancel(fmt.Errorf("the server needs %s, which it did not get: %w", clip(r.method, 100), err))
 			}

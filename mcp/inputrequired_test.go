@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"agentls/mcp/mcptest"
@@ -261,4 +262,68 @@ func TestQuietCallsAskNobody(t *testing.T) {
 		t.Errorf("asked %+v", r)
 	default:
 	}
+}
+
+// More inputs at once than questions of a server may be open: each has its turn.
+func TestManyInputsAtOnce(t *testing.T) {
+	t.Parallel()
+	modernWays(t, func(t *testing.T, h *house) {
+		var inputs []string
+		for i := range maxInputs {
+			inputs = append(inputs, fmt.Sprintf(`"i%d": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}}`, i))
+		}
+		end := h.calling(t.Context(), "need", args{"inputs": rawJSON("{" + strings.Join(inputs, ",") + "}")})
+		var open []Request
+		for range maxAsking {
+			open = append(open, h.asked())
+		}
+		for i := range maxInputs {
+			open[i].Reply(RequestAnswer{Accept: true})
+			if len(open) < maxInputs {
+				open = append(open, h.asked())
+			}
+		}
+		if got, err := end(); err != nil || strings.Count(got, `"action":"accept"`) != maxInputs {
+			t.Error(got, err)
+		}
+	})
+}
+
+// A server that asks on and on: a person who said no three times within a call
+// is not asked again.
+func TestPersonWhoSaidNoIsLeftInPeace(t *testing.T) {
+	t.Parallel()
+	one := rawJSON(`{"a": {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {"type": "object", "properties": {}}}}}`)
+	modernWays(t, func(t *testing.T, h *house) {
+		for range 2 { // the next call is not concerned
+			end := h.calling(t.Context(), "need", args{"inputs": one, "n": 8})
+			for i := range maxRefused {
+				h.asked().Reply(RequestAnswer{Decline: i == 0}) // or dismissed
+			}
+			if got, err := end(); err == nil || !strings.Contains(err.Error(), "said no 3 times") {
+				t.Errorf("%q %v", got, err)
+			}
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		var c calls
+		for range maxRefused {
+			if !c.mayAsk() {
+				t.Error("too early")
+			}
+			c.refuse()
+		}
+		if c.mayAsk() {
+			t.Error("asked again outside of calls")
+		}
+		end := c.begin(t.Context())
+		if !c.mayAsk() {
+			t.Error("a call of its own is not concerned")
+		}
+		end()
+		time.Sleep(idleGrace + time.Second)
+		if !c.mayAsk() {
+			t.Error("never asked again")
+		}
+	})
 }

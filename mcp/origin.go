@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 )
 
 // Origin is the run that a call belongs to.
@@ -51,15 +52,28 @@ var errCallsEnded = errors.New("the call that it came of has ended")
 type calls struct {
 	mu   sync.Mutex
 	open map[*callUnderWay]bool
+	idle noes // of what came of no call
+}
+
+// Bounds of the noes of a person after which a server is not asked for again.
+const (
+	maxRefused = 3           // of one call, or of what comes of none
+	idleGrace  = time.Minute // since the last no, after which the latter are forgotten
+)
+
+// noes count how often a person refused what a server wanted.
+type noes struct {
+	n    int
+	last time.Time // of those that came of no call
 }
 
 type callUnderWay struct {
-	origin Origin
-	done   chan struct{}
-	outer  *clocks // of its caller; nil: none
-	quiet  bool    // nobody is to be asked for it
-	// How often the server asked the model meanwhile, and a person said no.
-	samples, refused int
+	origin  Origin
+	done    chan struct{}
+	outer   *clocks // of its caller; nil: none
+	quiet   bool    // nobody is to be asked for it
+	samples int     // how often the server asked the model meanwhile
+	refused noes
 }
 
 // begin registers a call.
@@ -97,15 +111,34 @@ func (c *calls) now() (open []*callUnderWay, origin Origin) {
 	return open, origin
 }
 
-// sample counts a request for the model for each call under way: it may come of
-// any. false: each of them has had all that it may.
+// mayAsk reports whether a person may be asked: of a call under way, it may come
+// of any, there were not too many noes yet.
+func (c *calls) mayAsk() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.open) == 0 {
+		if time.Since(c.idle.last) > idleGrace {
+			c.idle.n = 0
+		}
+		return c.idle.n < maxRefused
+	}
+	for call := range c.open {
+		if call.refused.n < maxRefused {
+			return true
+		}
+	}
+	return false
+}
+
+// sample counts a request for the model for each call under way. false: each of
+// them has had all that it may.
 func (c *calls) sample() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := len(c.open) == 0
 	for call := range c.open {
 		call.samples++
-		left = left || call.samples <= maxSamplesPerCall && call.refused < maxRefusedSamples
+		left = left || call.samples <= maxSamplesPerCall
 	}
 	return left
 }
@@ -114,8 +147,11 @@ func (c *calls) sample() bool {
 func (c *calls) refuse() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if len(c.open) == 0 {
+		c.idle = noes{c.idle.n + 1, time.Now()}
+	}
 	for call := range c.open {
-		call.refused++
+		call.refused.n++
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 const (
 	maxSampling       = 4  // requests of one server at once
 	maxSamplesPerCall = 50 // a server may ask in a loop
-	maxRefusedSamples = 3  // of one call, after which no person is asked any more
 	maxSampleMessages = 200
 	maxSampleBytes    = 4 << 20 // of all of it, images too
 	maxSampleStops    = 16
@@ -133,7 +132,7 @@ func serveSampling(ctx context.Context, s *session, r serverRequest) (any, error
 		return nil, &rpcError{Code: codeInternal, Message: fmt.Sprintf("%d requests of this server for the model are under way already; ask again when they are answered", maxSampling)}
 	}
 	if !r.conn.calls.sample() {
-		return nil, &rpcError{Code: codeInternal, Message: fmt.Sprintf("within one call the model may be asked %d times, and refused %d times; it is not asked again before the call has ended", maxSamplesPerCall, maxRefusedSamples)}
+		return nil, &rpcError{Code: codeInternal, Message: fmt.Sprintf("within one call the model may be asked %d times; it is not asked again before the call has ended", maxSamplesPerCall)}
 	}
 	a, err := s.askPerson(ctx, r, Request{Kind: RequestSample, Sample: request})
 	switch {
@@ -146,6 +145,5 @@ func serveSampling(ctx context.Context, s *session, r serverRequest) (any, error
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	}
-	r.conn.calls.refuse()
 	return nil, &rpcError{Code: codeRejected, Message: "User rejected sampling request"}
 }
