@@ -46,20 +46,24 @@ const outputGrace = time.Second
 
 // Run starts a program, made by [exec.CommandContext] with ctx, as a group and
 // waits for it. Whatever is left of the group then is killed; when ctx ends all
-// of it is, and the error is ctx's cause. watch, unless nil, hears of the group.
+// of it is, and the error is ctx's cause. watch, unless nil, hears of the group
+// once it runs: it is for programs that are short and end by themselves, of which
+// a diff takes five, and holding one costs ten times what git does.
 func Run(ctx context.Context, cmd *exec.Cmd, watch Watch) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	cmd.WaitDelay = outputGrace
-	g, err := StartWatched(cmd, watch)
+	if watch == nil {
+		watch = unwatched{}
+	}
+	watch.Expect()
+	g, err := startTold(cmd, watch)
 	if err != nil {
 		return err
 	}
 	defer g.Release()
-	if watch != nil {
-		defer watch.Remove(g)
-	}
+	defer watch.Remove(g)
 	stop := context.AfterFunc(ctx, g.Kill)
 	defer stop()
 	err = cmd.Wait()

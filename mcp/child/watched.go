@@ -21,11 +21,23 @@ func StartWatched(cmd *exec.Cmd, watch Watch) (Group, error) {
 	}
 	hold := watch.Expect()
 	if len(hold) == 0 || cmd.Err != nil || !holdable(hold[0]) {
-		g, err := Start(cmd)
-		if err == nil {
-			watch.Add(g)
-		}
-		return g, err
+		return startTold(cmd, watch)
 	}
 	return startHeld(cmd, hold, watch)
 }
+
+// startTold is [Start] with watch told of the group right after.
+func startTold(cmd *exec.Cmd, watch Watch) (Group, error) {
+	g, err := Start(cmd)
+	if err == nil {
+		watch.Add(g)
+	}
+	return g, err
+}
+
+// unwatched is the [Watch] of what nobody watches.
+type unwatched struct{}
+
+func (unwatched) Expect() []string { return nil }
+func (unwatched) Add(Group)        {}
+func (unwatched) Remove(Group)     {}
