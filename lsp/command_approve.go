@@ -64,6 +64,9 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 				return nil, err
 			}
 			answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, content)
+			if err != nil {
+				err = badf("%s; mend it in %s, save it and send it again", err, w.elicit.document.file())
+			}
 			return map[string]bool{"resolved": err == nil && s.asks.resolve(*arg.ID, answer)}, err
 		}, nil
 	}

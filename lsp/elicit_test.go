@@ -165,7 +165,7 @@ func TestFormDocumentOnDisk(t *testing.T) {
 	file := open.elicit.document.file()
 	text, err := os.ReadFile(file)
 	want := fmt.Sprintf(`// fake asks: Who?
-// Fill this in and send it: the code action “Send the form”, in any document, or the command
+// Fill this in, save it and send it: the code action “Send the form”, in any document, or the command
 // agentls.approve with {"id": %q, "decision": "once"}. Nothing is sent before. null leaves a field out.
 {
   // required; 2 characters at least
@@ -191,7 +191,7 @@ func TestFormDocumentOnDisk(t *testing.T) {
 			t.Error(e)
 		}
 	}
-	refused(want, `"name" is missing`)
+	refused(want, `"name" is missing; mend it in `+file+`, save it`)
 	refused("{", "is no JSON")
 	refused(strings.Repeat(" ", maxFormDocument+1), "cannot be read")
 	if err := os.WriteFile(file, []byte("{\"name\": \"Ada\", // me\n}"), 0o600); err != nil {
@@ -341,6 +341,9 @@ func TestFormsThatNoButtonAnswers(t *testing.T) {
 	// Defaults that are seen whole can be sent as they are.
 	if a, ok, steps := dialog(t, `{"type":"object","properties":{"p":{"type":"string","default":"x"}},"required":["p"]}`, "Send defaults: p = x"); !ok || string(a.Content) != `{"p":"x"}` {
 		t.Errorf("%+v %q", a, steps)
+	}
+	if _, _, steps := dialog(t, `{"type":"object","properties":{"p":{"type":"string","default":"x\u200by"}},"required":["p"]}`, "x"); strings.Contains(steps[0], "Send defaults") {
+		t.Errorf("what is not seen would be sent: %q", steps)
 	}
 	if _, _, steps := dialog(t, `{"type":"object","properties":{"p":{"type":"string","default":"`+strings.Repeat("x", maxDefaults)+`"}},"required":["p"]}`, "x"); strings.Contains(steps[0], "Send defaults") {
 		t.Errorf("%q", steps)

@@ -40,7 +40,7 @@ func (q *questions) formDialog(ctx context.Context, w *question, ask askFunc) (a
 	titles := []string{decline}
 	defaults, all := form.Defaults()
 	send := "Send defaults: " + q.inWords(form, defaults)
-	if all && clean(send) == send && len([]rune(send)) <= maxDefaults {
+	if all && q.wholeInWords(form, defaults) && len([]rune(send)) <= maxDefaults {
 		titles = append(titles, send)
 	}
 	titles = append(titles, fillIn)
@@ -119,6 +119,16 @@ func (q *questions) inWords(form mcp.Form, content json.RawMessage) string {
 		return "nothing"
 	}
 	return strings.Join(parts, ", ")
+}
+
+// wholeInWords reports whether inWords leaves nothing of the values out.
+func (q *questions) wholeInWords(form mcp.Form, content json.RawMessage) bool {
+	var values map[string]json.RawMessage
+	_ = json.Unmarshal(content, &values) // is what check made
+	return !slices.ContainsFunc(form.Fields, func(f mcp.Field) bool {
+		v, ok := values[f.Name]
+		return ok && q.s.tell(f.InWords(v)) != f.InWords(v)
+	})
 }
 
 // pickStep asks for one field by its options.

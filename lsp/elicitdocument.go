@@ -63,7 +63,7 @@ func (q *questions) fillIn(ctx context.Context, w *question) {
 		return
 	}
 	q.s.refreshPromptBuffers() // it can be sent now
-	q.s.showMessage(protocol.MessageTypeInfo, fmt.Sprintf(`%s: %s, then send it by the code action “%s”, in any document, or by the command agentls.approve with {"id": %q, "decision": "once"}. Nothing is sent before.`,
+	q.s.showMessage(protocol.MessageTypeInfo, fmt.Sprintf(`%s: %s and save it, then send it by the code action “%s”, in any document, or by the command agentls.approve with {"id": %q, "decision": "once"}. Nothing is sent before.`,
 		q.s.tell(w.server), where, sendTheForm, w.id))
 }
 
@@ -118,7 +118,7 @@ func (d *formDocument) text() string {
 	}
 	tell := d.s.tell
 	comment("", d.w.message)
-	comment("", fmt.Sprintf(`Fill this in and send it: the code action “%s”, in any document, or the command`, sendTheForm))
+	comment("", fmt.Sprintf(`Fill this in, save it and send it: the code action “%s”, in any document, or the command`, sendTheForm))
 	comment("", fmt.Sprintf(`agentls.approve with {"id": %q, "decision": "once"}. Nothing is sent before. null leaves a field out.`, d.w.id))
 	b.WriteString("{\n")
 	fields := d.w.elicit.form.Fields
