@@ -59,6 +59,8 @@ func (s *shell) logout(name string) error {
 	began := time.Now()
 	_, was, rest, err := s.parts.manager.Logout(s.ctx, name)
 	switch {
+	case errors.Is(err, mcp.ErrNotReady):
+		return s.ready(name)
 	case err != nil && !errors.Is(err, mcp.ErrNoLogin):
 		return s.fail("%s: %v", name, err)
 	case !was:
@@ -73,15 +75,16 @@ func (s *shell) logout(name string) error {
 	return nil
 }
 
-// remote finds a server that there may be a login of.
+// remote finds a server that there may be a login of. The others are not waited for.
 func (s *shell) remote(name string) (mcp.ServerInfo, error) {
-	for _, info := range s.settled() {
+	for _, info := range s.settled(name) {
 		switch {
-		case info.Name != name:
-		case info.URL == "":
-			return info, s.fail(`%s is a program and wants no login; what it must know stands in "env" of %s`, name, info.Source)
-		default:
+		case info.URL != "":
 			return info, nil
+		case info.Command == "":
+			return info, s.fail("%s is part of agentls and wants no login", name)
+		default:
+			return info, s.fail(`%s is a program and wants no login; what it must know stands in "env" of %s`, name, info.Source)
 		}
 	}
 	return mcp.ServerInfo{}, s.fail("no server is called %q; `agentls mcp list` shows those of this folder", name)
