@@ -18,6 +18,15 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if ctx.Err() != nil { // while others were asked
+		return declined
+	}
+	defer func() {
+		if ctx.Err() != nil {
+			fmt.Fprintln(t.tty)
+			t.note("The question of %s has no more use.", r.Server)
+		}
+	}()
 	if r.Elicit.Mode == "url" {
 		return t.elicitLink(ctx, r)
 	}
@@ -45,7 +54,7 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 		}
 		fmt.Fprintf(t.tty, "  It would get: %s\n", oneLine(string(shownContent(r.Elicit.Form, values)), 20000))
 		fmt.Fprint(t.tty, "  Send it? [N]o, [y]es, [a]gain: ")
-		line, err := readLine(ctx, t.tty)
+		line, err := t.readLine(ctx)
 		if err != nil || line == "" {
 			return declined
 		}
@@ -94,7 +103,7 @@ func (t *terminal) elicitLink(ctx context.Context, r mcp.Request) mcp.RequestAns
 // yes asks for a yes; the end of the input is an error.
 func (t *terminal) yes(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(t.tty, "  %s [N]o, [y]es: ", question)
-	line, err := readLine(ctx, t.tty)
+	line, err := t.readLine(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -139,13 +148,13 @@ func (t *terminal) field(ctx context.Context, f mcp.Field) (json.RawMessage, err
 	if f.Default != nil {
 		prompt += " [" + oneLine(t.secrets.Redact(string(f.Default)), 300) + "]"
 	}
-	read := readLine
+	read := t.readLine
 	if f.Secret {
-		read = readPassword
+		read = t.readPassword
 	}
 	for {
 		fmt.Fprint(t.tty, prompt+": ")
-		line, err := read(ctx, t.tty)
+		line, err := read(ctx)
 		switch {
 		case err != nil:
 			return nil, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,11 +39,11 @@ func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 		prompt += " [" + word(in.Default) + "]"
 	}
 	fmt.Fprint(t.tty, prompt+": ")
-	read := readLine
+	read := t.readLine
 	if in.Password {
-		read = readPassword
+		read = t.readPassword
 	}
-	line, err := read(ctx, t.tty)
+	line, err := read(ctx)
 	if err != nil {
 		return declined
 	}
@@ -64,25 +63,23 @@ func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 
 // readPassword reads a line that is not shown, or gives up when ctx ends, as
 // readLine does. The terminal is left as it was.
-func readPassword(ctx context.Context, tty *os.File) (string, error) {
-	fd := int(tty.Fd()) //nolint:gosec // a file descriptor fits
+func (t *terminal) readPassword(ctx context.Context) (string, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	fd := int(t.tty.Fd()) //nolint:gosec // a file descriptor fits
 	before, err := term.GetState(fd)
 	if err != nil {
 		return "", fmt.Errorf("the terminal cannot hide what is typed (%w): set the value as a variable, and name it as ${VARIABLE} in the file", err)
 	}
-	type result struct {
-		line []byte
-		err  error
-	}
-	got := make(chan result, 1)
-	go func() { // ends with the next line, or with the process
+	lines := t.typing.next(true, func() typed { // it is this read that hides what is typed
 		line, err := term.ReadPassword(fd)
-		got <- result{line, err}
-	}()
+		return typed{string(line) + "\n", err}
+	})
 	select {
-	case r := <-got:
-		fmt.Fprintln(tty) // the line's end was not shown either
-		return string(r.line), r.err
+	case got := <-lines:
+		fmt.Fprintln(t.tty) // the line's end was not shown either
+		return strings.TrimRight(got.line, "\r\n"), errors.Join(got.err, term.Restore(fd, before))
 	case <-ctx.Done():
 		return "", errors.Join(context.Cause(ctx), term.Restore(fd, before))
 	}

@@ -125,7 +125,7 @@ func (t *terminal) login(ctx context.Context, q mcp.Request, finish func(address
 	}
 	for {
 		fmt.Fprint(t.tty, "  If it ends on a page that cannot be reached, paste that page's address here: ")
-		line, err := readLine(ctx, t.tty)
+		line, err := t.readLine(ctx)
 		if err != nil || line == "" { // the login has ended, or nobody can type
 			fmt.Fprintln(t.tty)
 			return

@@ -25,6 +25,8 @@ type terminal struct {
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
+
+	typing typing
 }
 
 // hasTerminal reports whether a person is there, who may have piped the prompt in.
@@ -108,7 +110,7 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	} else {
 		t.toolQuestion(q)
 	}
-	line, err := readLine(ctx, t.tty)
+	line, err := t.readLine(ctx)
 	if err != nil {
 		return agent.Answer{}, err
 	}
@@ -163,18 +165,19 @@ func choices(q agent.Question) string {
 	return fmt.Sprintf("(For the session or always: %s.)\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(q.Covers, 300))
 }
 
-// readLine reads one line from the terminal, or gives up when ctx ends. The
-// goroutine ends with the next line or with the process: a terminal's read
-// cannot be called off.
-func readLine(ctx context.Context, tty *os.File) (string, error) {
-	got := make(chan string, 1)
-	go func() {
-		line, _ := bufio.NewReader(tty).ReadString('\n')
-		got <- line
-	}()
+// readLine reads one line from the terminal, or gives up when ctx ends. Empty:
+// the input has ended.
+func (t *terminal) readLine(ctx context.Context) (string, error) {
+	if ctx.Err() != nil {
+		return "", context.Cause(ctx)
+	}
+	lines := t.typing.next(false, func() typed {
+		line, _ := bufio.NewReader(t.tty).ReadString('\n')
+		return typed{line: line}
+	})
 	select {
-	case line := <-got:
-		return line, nil
+	case got := <-lines:
+		return got.line, got.err
 	case <-ctx.Done():
 		return "", context.Cause(ctx)
 	}
