@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"agentls/mcp"
 )
@@ -107,12 +108,15 @@ func (s *sampling) answer(ctx context.Context, most int) (Response, error) {
 	within, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	req := Request{Messages: s.asked, MaxTokens: most, Temperature: s.t.Request.Temperature, Stop: s.t.Request.Stop}
-	enough := s.enough(most, cancel)
+	var heard hearing
+	enough := s.enough(most, &heard, cancel)
 	got, ok, err := await(within, s.a, func(ctx context.Context) answer {
 		resp, err := s.t.LLM.Complete(ctx, req, enough)
 		return answer{resp, err}
 	})
 	switch {
+	case !ok && ctx.Err() == nil: // it was told to stop, and is slow to
+		return Response{Text: heard.said()}, errSampleLong
 	case !ok:
 		return Response{}, context.Cause(within)
 	case err != nil:
@@ -123,15 +127,35 @@ func (s *sampling) answer(ctx context.Context, most int) (Response, error) {
 	return got.resp, got.err
 }
 
+// hearing is the text of an answer as far as it has come. Safe for concurrent
+// use.
+type hearing struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (h *hearing) hear(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.text.WriteString(text)
+}
+
+func (h *hearing) said() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.text.String()
+}
+
 // enough ends an answer that goes on: some providers heed no limit. Each counts
 // tokens in its own way, so it is held to twice what we count.
-func (s *sampling) enough(most int, cancel context.CancelCauseFunc) func(Delta) {
+func (s *sampling) enough(most int, heard *hearing, cancel context.CancelCauseFunc) func(Delta) {
 	v := vocabularyOf(s.model().Name)
 	var said strings.Builder
 	next := 4 * most // bytes from which it is worth while to count
 	return func(d Delta) {
 		said.WriteString(d.Reasoning)
 		said.WriteString(d.Text)
+		heard.hear(d.Text)
 		if said.Len() < next {
 			return
 		}
