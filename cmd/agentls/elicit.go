@@ -72,7 +72,10 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 func shownContent(form mcp.Form, values map[string]json.RawMessage) json.RawMessage {
 	shown := map[string]json.RawMessage{}
 	for name, value := range values {
-		if f := form.Field(name); f != nil && f.Secret && string(value) != "null" {
+		if string(value) == "null" { // stays out
+			continue
+		}
+		if f := form.Field(name); f != nil && f.Secret {
 			value = json.RawMessage(`"…"`)
 		}
 		shown[name] = value
