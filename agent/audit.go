@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,6 +29,22 @@ type AuditEntry struct {
 	DecidedBy  string          `json:"decidedBy"` // rule:<text>, user, mention, command, policy
 	Reason     string          `json:"reason,omitempty"`
 	DurationMS int64           `json:"durationMs"`
+}
+
+// CommandEntry is the entry of what a person's command did at a server, begun
+// at a time, and gave err.
+func CommandEntry(ctx context.Context, server, tool string, args map[string]string, began time.Time, err error) AuditEntry {
+	e := AuditEntry{
+		Time: began, Server: server, Tool: tool, Arguments: marshal(args),
+		Outcome: Completed, DecidedBy: "command", DurationMS: time.Since(began).Milliseconds(),
+	}
+	switch {
+	case err != nil && ctx.Err() != nil:
+		e.Outcome = Cancelled
+	case err != nil:
+		e.Outcome, e.Reason = Failed, err.Error()
+	}
+	return e
 }
 
 // auditCut is the longest that the arguments of a line may be, in characters.

@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -158,18 +157,7 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 
 // auditRead writes down what a command read (CONTRACT §8).
 func (s *Server) auditRead(ctx context.Context, server, uri string, start time.Time, err error) {
-	arguments, _ := json.Marshal(map[string]string{"uri": uri}) // strings always encode
-	e := agent.AuditEntry{
-		Time: start, Server: server, Tool: "read_resource", Arguments: arguments,
-		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(start).Milliseconds(),
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		e.Outcome = agent.Cancelled
-	case err != nil:
-		e.Outcome, e.Reason = agent.Failed, err.Error()
-	}
-	s.o.Audit.Write(e)
+	s.o.Audit.Write(agent.CommandEntry(ctx, server, "read_resource", map[string]string{"uri": uri}, start, err))
 }
 
 func prepareRestart(s *Server, _ context.Context, arg serverArg, in invocation) (serveFunc, error) {

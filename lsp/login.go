@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -95,18 +94,7 @@ func (s *Server) login(ctx context.Context, server, redirect string) (info mcp.S
 
 // auditLogin writes down a login or a logout (CONTRACT §8).
 func (s *Server) auditLogin(ctx context.Context, tool string, info mcp.ServerInfo, server string, start time.Time, err error) {
-	arguments, _ := json.Marshal(map[string]string{"url": info.URL}) // strings always encode
-	e := agent.AuditEntry{
-		Time: start, Server: server, Tool: tool, Arguments: arguments,
-		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(start).Milliseconds(),
-	}
-	switch {
-	case err != nil && ctx.Err() != nil:
-		e.Outcome = agent.Cancelled
-	case err != nil:
-		e.Outcome, e.Reason = agent.Failed, err.Error()
-	}
-	s.o.Audit.Write(e)
+	s.o.Audit.Write(agent.CommandEntry(ctx, server, tool, map[string]string{"url": info.URL}, start, err))
 }
 
 // pageWait is how long a command that does not wait for the login waits for

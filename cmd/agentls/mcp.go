@@ -261,18 +261,7 @@ func (s *shell) read(name, uri string) error {
 }
 
 func (s *shell) auditRead(name, uri string, began time.Time, err error) {
-	args, _ := json.Marshal(map[string]string{"uri": uri}) // strings always encode
-	e := agent.AuditEntry{
-		Time: began, Server: name, Tool: "read_resource", Arguments: args,
-		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(began).Milliseconds(),
-	}
-	switch {
-	case err != nil && s.ctx.Err() != nil:
-		e.Outcome = agent.Cancelled
-	case err != nil:
-		e.Outcome, e.Reason = agent.Failed, err.Error()
-	}
-	s.parts.audit.Write(e)
+	s.parts.audit.Write(agent.CommandEntry(s.ctx, name, "read_resource", map[string]string{"uri": uri}, began, err))
 }
 
 // show tells all of what a project's server would start, as it is written:

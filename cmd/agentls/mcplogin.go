@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -91,18 +90,7 @@ func (s *shell) remote(name string) (mcp.ServerInfo, error) {
 }
 
 func (s *shell) auditLogin(tool string, info mcp.ServerInfo, began time.Time, err error) {
-	args, _ := json.Marshal(map[string]string{"url": info.URL}) // strings always encode
-	e := agent.AuditEntry{
-		Time: began, Server: info.Name, Tool: tool, Arguments: args,
-		Outcome: agent.Completed, DecidedBy: "command", DurationMS: time.Since(began).Milliseconds(),
-	}
-	switch {
-	case err != nil && s.ctx.Err() != nil:
-		e.Outcome = agent.Cancelled
-	case err != nil:
-		e.Outcome, e.Reason = agent.Failed, err.Error()
-	}
-	s.parts.audit.Write(e)
+	s.parts.audit.Write(agent.CommandEntry(s.ctx, info.Name, tool, map[string]string{"url": info.URL}, began, err))
 }
 
 // login shows the page of a login, whole, and takes the address of a browser
