@@ -191,7 +191,7 @@ func (d *doctor) servers(ctx context.Context) {
 		case mcp.StatusDisabled:
 			d.say(absent, "MCP server %s: disabled in %s", s.Name, s.Source)
 		case mcp.StatusNeedsLogin:
-			d.say(tooBad, "MCP server %s: %s: %s; here that is `agentls mcp login %s`", s.Name, s.Status, s.Error, s.Name)
+			d.say(tooBad, "MCP server %s: %s: %s; run `agentls mcp login %s` here", s.Name, s.Status, s.Error, s.Name)
 		case mcp.StatusUntrusted:
 			d.say(absent, "MCP server %s: from %s, not trusted; `agentls mcp trust %s` shows what it would start", s.Name, s.Source, s.Name)
 		default:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,9 +21,10 @@ import (
 // be left behind.
 type edited struct {
 	*lspclient.Client
-	cmd    *exec.Cmd
-	editor *exec.Cmd // whose process is watched
-	logs   []mcptest.Log
+	cmd     *exec.Cmd
+	editor  *exec.Cmd // whose process is watched
+	logs    []mcptest.Log
+	closing sync.WaitGroup // what closes the client
 }
 
 // hostileServers are MCP servers by name, each of which writes what it starts
@@ -73,7 +75,11 @@ func startEdited(t *testing.T) *edited {
 	if e.Client, err = lspclient.Start(e.cmd, lspclient.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { e.end(e.cmd) })
+	t.Cleanup(func() {
+		_ = e.cmd.Process.Kill()
+		e.closing.Wait()
+		e.end(e.cmd)
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()
 	began := time.Now()
@@ -130,7 +136,7 @@ func TestNoOrphans(t *testing.T) {
 			_ = e.Call(ctx, "shutdown", nil, nil)
 			e.Notify("exit", nil)
 		},
-		"end of input":         func(e *edited) { go func() { _ = e.Close() }() }, // ends with the server
+		"end of input":         func(e *edited) { e.closing.Go(func() { _ = e.Close() }) }, // ends with the server
 		"death of the editor":  func(e *edited) { e.end(e.editor) },
 		"SIGTERM":              signal(syscall.SIGTERM),
 		"SIGINT":               signal(syscall.SIGINT),

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -177,6 +178,7 @@ func loginByBrowser(ts *testscript.TestScript, _ bool, args []string) {
 	told, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
+	var second bytes.Buffer // what the other shell says: the first one writes to ours meanwhile
 	lines := bufio.NewScanner(told)
 	for lines.Scan() {
 		fmt.Fprintln(ts.Stderr(), lines.Text())
@@ -188,11 +190,12 @@ func loginByBrowser(ts *testscript.TestScript, _ bool, args []string) {
 			mcptest.Browse(scriptTB{nil, ts}, page)
 			continue
 		}
-		second := exec.Command(agentls, "mcp", "login", args[0], "--redirect-url", mcptest.Elsewhere(scriptTB{nil, ts}, page))
-		second.Dir, second.Env, second.Stdout, second.Stderr = cmd.Dir, cmd.Env, ts.Stdout(), ts.Stderr()
-		ts.Check(second.Run())
+		other := exec.Command(agentls, "mcp", "login", args[0], "--redirect-url", mcptest.Elsewhere(scriptTB{nil, ts}, page))
+		other.Dir, other.Env, other.Stdout, other.Stderr = cmd.Dir, cmd.Env, &second, ts.Stderr()
+		ts.Check(other.Run())
 	}
 	ts.Check(cmd.Wait())
+	fmt.Fprint(ts.Stdout(), second.String())
 }
 
 // scriptTB is a script as a test, as far as a browser needs one.
