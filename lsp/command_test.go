@@ -183,11 +183,13 @@ func FuzzCommand(f *testing.F) {
 	f.Add([]byte(`{"command":"agentls.x","arguments":["text"],"workDoneToken":"t"}`))
 	f.Add([]byte(`{"command":"agentls.x","arguments":[[]]}`))
 	f.Add([]byte(`{"command":5,"arguments":null}`))
+	s := &Server{}
+	s.settings = newSettings(s)
 	f.Fuzz(func(t *testing.T, params []byte) {
 		ask := command{name: "agentls.x", bare: "prompt", prepare: takes(func(_ *Server, _ context.Context, arg askArg, _ invocation) (serveFunc, error) {
 			return nil, label("agentls.x", "session", arg.Session)
 		})}
-		_, err := invoke([]command{ask}, &Server{}, t.Context(), params)
+		_, err := invoke([]command{ask}, s, t.Context(), params)
 		if bad, ok := errors.AsType[*paramsError](err); err != nil && (!ok || len(bad.message) > 2000) {
 			t.Errorf("%s: %v", params, err)
 		}

@@ -105,7 +105,7 @@ keys 'GoCALL die {}'; key Escape
 keys ':Agentls send'; key Enter
 wait_for die-question '2: Allow once'
 keys '2'; key Enter
-wait_for died '^Tool said: .*out of luck'
+wait_for died 'ended: exit status 1; stderr: out of luck'
 wait_for died-told 'test: connection lost: exit status 1'
 wait_for back-told 'test: connected again'
 keys 'GoCALL echo {"text": "after all"}'; key Escape; keys 'zz'
