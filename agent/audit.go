@@ -47,6 +47,33 @@ func CommandEntry(ctx context.Context, server, tool string, args map[string]stri
 	return e
 }
 
+// ElicitEntry is the entry of what a server wanted to know of a person, asked
+// since a time: the names of fields or the host of a link, never what was
+// answered. err says why the question ended without one, reason why not yes.
+func ElicitEntry(r mcp.Request, began time.Time, answer mcp.RequestAnswer, err error, reason string) AuditEntry {
+	about := map[string]any{"mode": r.Elicit.Mode}
+	if r.Elicit.Mode == "url" {
+		about["host"] = r.Elicit.Link.Host
+	} else {
+		names := []string{}
+		for _, f := range r.Elicit.Form.Fields {
+			names = append(names, f.Name)
+		}
+		about["fields"] = names
+	}
+	e := AuditEntry{
+		Time: began, RunID: r.Origin.RunID, Session: r.Origin.Session, Server: r.Server, Tool: "elicitation/create", Arguments: marshal(about),
+		Outcome: Rejected, DecidedBy: "user", Reason: reason, DurationMS: time.Since(began).Milliseconds(),
+	}
+	switch {
+	case err != nil:
+		e.Outcome, e.DecidedBy = Cancelled, "policy"
+	case answer.Accept:
+		e.Outcome = Completed
+	}
+	return e
+}
+
 // auditCut is the longest that the arguments of a line may be, in characters.
 const auditCut = 1000
 

@@ -188,7 +188,7 @@ func (q *questions) elicit(ctx context.Context, r mcp.Request) (answer mcp.Reque
 			reason = a.Reason
 			answer.Decline = a.Reason != dismissed && a.Reason != closed && !strings.HasPrefix(a.Reason, noAnswer)
 		}
-		q.auditElicit(r, w, begin, answer, err, reason)
+		q.s.o.Audit.Write(agent.ElicitEntry(r, begin, answer, err, reason))
 		return answer
 	}
 }
@@ -234,32 +234,6 @@ func secretWarning(f mcp.Form) string {
 		return ""
 	}
 	return "Careful: it asks for what looks like a secret, " + strings.Join(names[:min(len(names), 3)], ", ") + ". MCP servers must not ask for secrets in a form; decline if you do not know why"
-}
-
-// auditElicit writes down that a server asked for something, and how it ended.
-func (q *questions) auditElicit(r mcp.Request, w *question, begin time.Time, answer mcp.RequestAnswer, err error, reason string) {
-	about := map[string]any{"mode": w.elicit.mode()}
-	if w.elicit.link != nil {
-		about["host"] = w.elicit.link.Host
-	} else {
-		names := []string{}
-		for _, f := range w.elicit.form.Fields {
-			names = append(names, f.Name)
-		}
-		about["fields"] = names
-	}
-	arguments, _ := json.Marshal(about) // strings always encode
-	entry := agent.AuditEntry{
-		Time: begin, RunID: r.Origin.RunID, Session: r.Origin.Session, Server: r.Server, Tool: "elicitation/create", Arguments: arguments,
-		Outcome: agent.Rejected, DecidedBy: "user", Reason: reason, DurationMS: time.Since(begin).Milliseconds(),
-	}
-	switch {
-	case err != nil:
-		entry.Outcome, entry.DecidedBy = agent.Cancelled, "policy"
-	case answer.Accept:
-		entry.Outcome = agent.Completed
-	}
-	q.s.o.Audit.Write(entry)
 }
 
 // howToElicit tells how to answer an elicitation that the client did not show.

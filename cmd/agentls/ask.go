@@ -157,7 +157,7 @@ func (p *parts) answer(ctx context.Context, t *terminal, q mcp.Request, sample f
 			return err
 		})
 	case q.Kind == mcp.RequestElicit:
-		q.Reply(t.elicit(ctx, q))
+		q.Reply(p.elicit(ctx, t, q))
 	case q.Kind == mcp.RequestSample && sample != nil:
 		q.Reply(sample(ctx, q))
 	default:

@@ -5,9 +5,29 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
+	"agentls/agent"
 	"agentls/mcp"
 )
+
+// elicit asks for what a server wants to know, and audits that it was asked.
+func (p *parts) elicit(ctx context.Context, t *terminal, r mcp.Request) mcp.RequestAnswer {
+	began := time.Now()
+	answer := t.elicit(ctx, r)
+	reason := ""
+	switch {
+	case answer.Accept:
+	case t.tty == nil:
+		reason = "there is no terminal to ask at"
+	case answer.Decline:
+		reason = "declined"
+	default:
+		reason = "dismissed"
+	}
+	p.audit.Write(agent.ElicitEntry(r, began, answer, context.Cause(ctx), reason))
+	return answer
+}
 
 // elicit asks on the terminal for what a server wants to know, field by field,
 // and shows it before it is sent. Without a terminal it is declined; when ctx or
