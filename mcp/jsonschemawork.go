@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"iter"
 	"regexp"
 	"regexp/syntax"
 
@@ -173,17 +174,29 @@ type anyText string
 func (anyText) MatchString(string) bool { return true }
 func (p anyText) String() string        { return string(p) }
 
+// outsideTexts gives the bytes of a JSON text that stand in none of its strings.
+func outsideTexts(raw []byte) iter.Seq[byte] {
+	return func(yield func(byte) bool) {
+		quoted := false
+		for i := 0; i < len(raw); i++ {
+			switch c := raw[i]; {
+			case quoted && c == '\\':
+				i++
+			case c == '"':
+				quoted = !quoted
+			case !quoted && !yield(c):
+				return
+			}
+		}
+	}
+}
+
 // hasHugeNumber reports whether a JSON text has a number that takes long to
 // reckon with: the digits of 1e1000000000 would fill the memory.
 func hasHugeNumber(raw []byte) bool {
-	digits, exponent, quoted, inExponent := 0, 0, false, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
+	digits, exponent, inExponent := 0, 0, false
+	for c := range outsideTexts(raw) {
+		switch {
 		case c >= '0' && c <= '9' && inExponent:
 			exponent = min(10*exponent+int(c-'0'), 2*maxNumberDigits)
 		case c >= '0' && c <= '9':
@@ -204,19 +217,14 @@ func hasHugeNumber(raw []byte) bool {
 // tooDeep reports whether objects and lists of a JSON text stand more than
 // most levels in each other.
 func tooDeep(raw []byte, most int) bool {
-	depth, quoted := 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
+	depth := 0
+	for c := range outsideTexts(raw) {
+		switch c {
+		case '{', '[':
 			if depth++; depth > most {
 				return true
 			}
-		case c == '}' || c == ']':
+		case '}', ']':
 			depth--
 		}
 	}

@@ -47,13 +47,19 @@ func RealServer(tb testing.TB, name string) (command string, args []string) {
 // serversDir returns the folder in which `make setup` installs servers.
 func serversDir(tb testing.TB) string {
 	tb.Helper()
+	return filepath.Join(Root(tb), "mcp", "mcptest", "servers")
+}
+
+// Root returns the folder of the module that the test runs in.
+func Root(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return filepath.Join(dir, "mcp", "mcptest", "servers")
+			return dir
 		}
 		up := filepath.Dir(dir)
 		if up == dir {

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"agentls/mcp/mcptest"
 )
 
 // Entry is one line of a list.
@@ -87,20 +89,7 @@ type Repository struct {
 // Open returns the repository that the test runs in.
 func Open(tb testing.TB) *Repository {
 	tb.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			return &Repository{root: dir, packages: map[string]map[string]string{}}
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			tb.Fatal("no go.mod above the test")
-		}
-		dir = up
-	}
+	return &Repository{root: mcptest.Root(tb), packages: map[string]map[string]string{}}
 }
 
 // Comment returns what stands above a proof: a test's doc comment, or what
