@@ -43,6 +43,24 @@ type SampleTask struct {
 	Ask func(ctx context.Context, q Question) (Answer, error)
 }
 
+// NewSampleTask is the task of a server's request; what else it needs is its
+// front end's.
+func NewSampleTask(r mcp.Request) SampleTask {
+	return SampleTask{Server: r.Server, RunID: r.Origin.RunID, Session: r.Origin.Session, Request: r.Sample}
+}
+
+// SampleAnswer is what a server's request is answered with for what
+// [Agent.Sample] gave.
+func SampleAnswer(res mcp.SampleResult, err error) mcp.RequestAnswer {
+	switch {
+	case err == nil:
+		return res.Answer()
+	case errors.Is(err, ErrSampleRejected):
+		return mcp.RequestAnswer{Decline: true}
+	}
+	return mcp.RequestAnswer{Problem: err.Error()}
+}
+
 // SampleQuestion is what a question of kind "sample" is about. The texts are
 // the server's, but for Answer, which is the model's.
 type SampleQuestion struct {

@@ -35,19 +35,13 @@ func (q *questions) serveSample(ctx context.Context, r mcp.Request) mcp.RequestA
 	if err != nil {
 		return mcp.RequestAnswer{Problem: "there is no model to ask: " + err.Error()}
 	}
-	res, err := s.o.Agent.Sample(ctx, agent.SampleTask{
-		Server: r.Server, RunID: r.Origin.RunID, Session: r.Origin.Session, Request: r.Sample, LLM: llm, Limits: cfg.Limits,
-		Timeout: cfg.Approval.Timeout, Ask: s.asker(r.Origin.RunID),
-	})
-	switch {
-	case err == nil:
-		return res.Answer()
-	case errors.Is(err, agent.ErrSampleRejected):
-		return mcp.RequestAnswer{Decline: true}
-	case ctx.Err() == nil:
+	t := agent.NewSampleTask(r)
+	t.LLM, t.Limits, t.Timeout, t.Ask = llm, cfg.Limits, cfg.Approval.Timeout, s.asker(r.Origin.RunID)
+	res, err := s.o.Agent.Sample(ctx, t)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, agent.ErrSampleRejected) {
 		s.o.Log.Info("a server's request to the model failed", "server", r.Server, "err", s.o.Secrets.Redact(err.Error()))
 	}
-	return mcp.RequestAnswer{Problem: err.Error()}
+	return agent.SampleAnswer(res, err)
 }
 
 // llm is the model that the configuration names.

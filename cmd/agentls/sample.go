@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -19,17 +18,9 @@ func (p *parts) sampler(cfg config.Config, llm agent.LLM, err error, ask func(co
 		if err != nil {
 			return mcp.RequestAnswer{Problem: "there is no model to ask: " + err.Error()}
 		}
-		res, err := p.agent.Sample(ctx, agent.SampleTask{
-			Server: r.Server, RunID: r.Origin.RunID, Session: r.Origin.Session, Request: r.Sample, LLM: llm, Limits: cfg.Limits,
-			Timeout: cfg.Approval.Timeout, Ask: ask,
-		})
-		switch {
-		case err == nil:
-			return res.Answer()
-		case errors.Is(err, agent.ErrSampleRejected):
-			return mcp.RequestAnswer{Decline: true}
-		}
-		return mcp.RequestAnswer{Problem: err.Error()}
+		t := agent.NewSampleTask(r)
+		t.LLM, t.Limits, t.Timeout, t.Ask = llm, cfg.Limits, cfg.Approval.Timeout, ask
+		return agent.SampleAnswer(p.agent.Sample(ctx, t))
 	}
 }
 
