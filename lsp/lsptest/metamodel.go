@@ -157,8 +157,3 @@ func (m *MetaModel) Result(method string, result json.RawMessage) error {
 	}
 	return nil
 }
-
-// Type checks a value that is to be of a named type.
-func (m *MetaModel) Type(name string, value json.RawMessage) error {
-	return m.value(metaType{Kind: "reference", Name: name}, value, name)
-}

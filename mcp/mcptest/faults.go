@@ -76,12 +76,6 @@ func (s *HTTPServer) wait(r *http.Request) {
 	}
 }
 
-// Die ends the server without an answer, as [HTTPServer.Stop] does.
-func Die(s *HTTPServer, _ http.ResponseWriter, r *http.Request, _ HTTPRequest) {
-	s.kill()
-	s.wait(r)
-}
-
 // Cut opens a stream of events, writes half of one, and breaks off.
 func Cut(_ *HTTPServer, w http.ResponseWriter, _ *http.Request, _ HTTPRequest) {
 	w.Header().Set("Content-Type", "text/event-stream")
