@@ -112,6 +112,7 @@ func TestFreshnessEnds(t *testing.T) {
 		}
 	}
 	// What the user before asked for is not held when it comes.
+	f = freshness{}
 	asked = f.asking(now)
 	f.forgetPrivate()
 	if take(&f, listed[int]{items: []int{1}, asked: asked, life: long}) || f.held {
