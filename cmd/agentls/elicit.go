@@ -74,7 +74,7 @@ func (t *terminal) elicit(ctx context.Context, r mcp.Request) mcp.RequestAnswer 
 		}
 		fmt.Fprintf(t.tty, "  It would get: %s\n", oneLine(string(shownContent(r.Elicit.Form, values)), 20000))
 		fmt.Fprint(t.tty, "  Send it? [N]o, [y]es, [a]gain: ")
-		line, err := t.readLine(ctx)
+		line, err := t.tty.readLine(ctx)
 		if err != nil || line == "" {
 			return declined
 		}
@@ -126,7 +126,7 @@ func (t *terminal) elicitLink(ctx context.Context, r mcp.Request) mcp.RequestAns
 // yes asks for a yes; the end of the input is an error.
 func (t *terminal) yes(ctx context.Context, question string) (bool, error) {
 	fmt.Fprintf(t.tty, "  %s [N]o, [y]es: ", question)
-	line, err := t.readLine(ctx)
+	line, err := t.tty.readLine(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -171,9 +171,9 @@ func (t *terminal) field(ctx context.Context, f mcp.Field) (json.RawMessage, err
 	if f.Default != nil {
 		prompt += " [" + oneLine(t.secrets.Redact(string(f.Default)), 300) + "]"
 	}
-	read := t.readLine
+	read := t.tty.readLine
 	if f.Secret {
-		read = t.readPassword
+		read = t.tty.readPassword
 	}
 	for {
 		fmt.Fprint(t.tty, prompt+": ")

@@ -24,7 +24,7 @@ func onTerminal(t *testing.T, e mcp.Elicitation, lines ...string) (answer mcp.Re
 	if err != nil {
 		t.Fatal(err)
 	}
-	tty, person := os.NewFile(uintptr(pair[0]), "tty"), os.NewFile(uintptr(pair[1]), "person")
+	file, person := os.NewFile(uintptr(pair[0]), "tty"), os.NewFile(uintptr(pair[1]), "person")
 	var screen strings.Builder
 	done := make(chan struct{})
 	go func() {
@@ -48,11 +48,11 @@ func onTerminal(t *testing.T, e mcp.Elicitation, lines ...string) (answer mcp.Re
 		}
 	}()
 	var notes strings.Builder
-	term := &terminal{notes: &notes, tty: tty, secrets: mcp.NewSecrets()}
+	term := &terminal{notes: &notes, tty: &tty{file: file}, secrets: mcp.NewSecrets()}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	answer = term.elicit(ctx, mcp.Request{Server: "fake", Kind: mcp.RequestElicit, Elicit: e})
-	_ = tty.Close()
+	_ = file.Close()
 	<-done
 	_ = person.Close()
 	return answer, notes.String() + screen.String()

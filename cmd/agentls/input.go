@@ -2,13 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"golang.org/x/term"
 
 	"agentls/mcp"
 )
@@ -39,9 +36,9 @@ func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 		prompt += " [" + word(in.Default) + "]"
 	}
 	fmt.Fprint(t.tty, prompt+": ")
-	read := t.readLine
+	read := t.tty.readLine
 	if in.Password {
-		read = t.readPassword
+		read = t.tty.readPassword
 	}
 	line, err := read(ctx)
 	if err != nil {
@@ -59,30 +56,6 @@ func (t *terminal) input(ctx context.Context, r mcp.Request) mcp.RequestAnswer {
 		return declined
 	}
 	return mcp.RequestAnswer{Accept: true, Value: value}
-}
-
-// readPassword reads a line that is not shown, or gives up when ctx ends, as
-// readLine does. The terminal is left as it was.
-func (t *terminal) readPassword(ctx context.Context) (string, error) {
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	fd := int(t.tty.Fd()) //nolint:gosec // a file descriptor fits
-	before, err := term.GetState(fd)
-	if err != nil {
-		return "", fmt.Errorf("the terminal cannot hide what is typed (%w): set the value as a variable, and name it as ${VARIABLE} in the file", err)
-	}
-	lines := t.typing.next(true, func() typed { // it is this read that hides what is typed
-		line, err := term.ReadPassword(fd)
-		return typed{string(line) + "\n", err}
-	})
-	select {
-	case got := <-lines:
-		fmt.Fprintln(t.tty) // the line's end was not shown either
-		return strings.TrimRight(got.line, "\r\n"), errors.Join(got.err, term.Restore(fd, before))
-	case <-ctx.Done():
-		return "", errors.Join(context.Cause(ctx), term.Restore(fd, before))
-	}
 }
 
 // awaitInputs waits until a person has answered for every server that waits

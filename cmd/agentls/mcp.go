@@ -307,7 +307,7 @@ func (s *shell) trust(name string) error {
 	s.show(cfg)
 	if s.host.tty != nil {
 		fmt.Fprint(s.host.tty, "Trust this folder and start it from now on? [y/N] ")
-		line, err := s.host.readLine(s.ctx)
+		line, err := s.host.tty.readLine(s.ctx)
 		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
 			return s.fail("not trusted")
 		}

@@ -113,7 +113,7 @@ func (t *terminal) login(ctx context.Context, q mcp.Request, finish func(address
 	}
 	for {
 		fmt.Fprint(t.tty, "  If it ends on a page that cannot be reached, paste that page's address here: ")
-		line, err := t.readLine(ctx)
+		line, err := t.tty.readLine(ctx)
 		if err != nil || line == "" { // the login has ended, or nobody can type
 			fmt.Fprintln(t.tty)
 			return

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -19,14 +18,12 @@ import (
 // else to notes, questions to the terminal.
 type terminal struct {
 	out, notes io.Writer
-	tty        *os.File // nil: nobody to ask
+	tty        console // nil: nobody to ask
 	secrets    *mcp.Secrets
 	about      string // the server that alone is told of; empty: all
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
-
-	typing typing
 }
 
 // hasTerminal reports whether a person is there, who may have piped the prompt in.
@@ -36,10 +33,10 @@ func hasTerminal(p program) bool { return isTerminal(p.stdin) || isTerminal(p.st
 func openTerminal(p program, secrets *mcp.Secrets) *terminal {
 	t := &terminal{out: p.stdout, notes: p.stderr, secrets: secrets}
 	if hasTerminal(p) {
-		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
-			t.tty = tty
+		if f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
+			t.tty = &tty{file: f}
 		} else if f, ok := p.stdin.(*os.File); ok && isTerminal(f) {
-			t.tty = f
+			t.tty = &tty{file: f}
 		}
 	}
 	return t
@@ -110,7 +107,7 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	} else {
 		t.toolQuestion(q)
 	}
-	line, err := t.readLine(ctx)
+	line, err := t.tty.readLine(ctx)
 	if err != nil {
 		return agent.Answer{}, err
 	}
@@ -163,24 +160,6 @@ func choices(q agent.Question) string {
 		return "[N]o, [y]es once: "
 	}
 	return fmt.Sprintf("(For the session or always: %s.)\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(q.Covers, 300))
-}
-
-// readLine reads one line from the terminal, or gives up when ctx ends. Empty:
-// the input has ended.
-func (t *terminal) readLine(ctx context.Context) (string, error) {
-	if ctx.Err() != nil {
-		return "", context.Cause(ctx)
-	}
-	lines := t.typing.next(false, func() typed {
-		line, _ := bufio.NewReader(t.tty).ReadString('\n')
-		return typed{line: line}
-	})
-	select {
-	case got := <-lines:
-		return got.line, got.err
-	case <-ctx.Done():
-		return "", context.Cause(ctx)
-	}
 }
 
 // printable takes out what would command a terminal or change the order of
