@@ -66,6 +66,8 @@ type question struct {
 	instead string       // what else to do where it cannot show the question; empty: agentls.approve
 	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
 	elicit  *elicitation // what is asked for beside a decision; nil: nothing
+	// document is where a stock client's person writes the answer; nil: nowhere.
+	document *askedDocument
 	// dialog asks a stock client in more than one step; nil: message and choices
 	// are all. ok false: the question stays open.
 	dialog func(ctx context.Context, w *question, ask askFunc) (answer agent.Answer, ok bool, err error)

@@ -66,7 +66,7 @@ func (s *Server) decisions(w *question) (list []commandLink) {
 			list = append(list, w.decisionLink(c.title+": "+about, c.decision))
 		}
 	}
-	if w.elicit != nil && w.elicit.document.file() != "" { // as it is filled in there
+	if w.elicit != nil && w.document.file() != "" { // as it is filled in there
 		list = append(list, w.decisionLink(sendTheForm+" to "+about, agent.DecisionOnce))
 	}
 	return list

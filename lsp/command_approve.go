@@ -56,8 +56,8 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 		w = &question{} // the rest of the argument is checked all the same
 	}
 	decision := agent.Decision(*arg.Decision)
-	if decision != agent.DecisionDeny && len(arg.Content) == 0 && w.elicit != nil && w.elicit.document.file() != "" {
-		read := w.elicit.document.take() // as the editor has it now
+	if decision != agent.DecisionDeny && len(arg.Content) == 0 && w.document.file() != "" {
+		read := w.document.take() // as the editor has it now
 		return func(context.Context) (any, error) {
 			content, err := read()
 			if err != nil {
@@ -65,9 +65,9 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 			}
 			answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, content)
 			if err != nil {
-				err = badf("%s; mend it in %s, save it and send it again", err, w.elicit.document.file())
+				return nil, w.document.mend(err)
 			}
-			return map[string]bool{"resolved": err == nil && s.asks.resolve(*arg.ID, answer)}, err
+			return map[string]bool{"resolved": s.asks.resolve(*arg.ID, answer)}, nil
 		}, nil
 	}
 	answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, arg.Content)

@@ -18,8 +18,6 @@ type elicitation struct {
 	schema json.RawMessage // requestedSchema, as a client may show it; nil of a link
 	link   *mcp.Link       // nil: it is a form
 	opened bool            // the link was: is it done?
-	// document is where a person fills the form in; nil: it is not offered.
-	document *formDocument
 }
 
 // mode is "form" or "url".
@@ -170,9 +168,7 @@ func (q *questions) elicit(ctx context.Context, r mcp.Request) (answer mcp.Reque
 		if a.Kept != nil {
 			a.Kept()
 		}
-		if w.elicit.document != nil {
-			w.elicit.document.remove()
-		}
+		w.document.remove()
 		switch {
 		case err != nil:
 			reason = err.Error()
@@ -217,7 +213,7 @@ func (q *questions) formQuestion(w *question, r mcp.Request) {
 	}
 	w.reason = w.message
 	w.choices = []choice{{title: decline, decision: agent.DecisionDeny}, {title: "Send", decision: agent.DecisionOnce}}
-	e.document = &formDocument{s: q.s, w: w}
+	w.document = q.s.formDocument(w)
 	w.dialog = q.formDialog
 }
 

@@ -159,10 +159,10 @@ func TestFormDocumentOnDisk(t *testing.T) {
 	w := elicitWorld(t, llm, setup{answers: map[string]lsptest.Answer{"window/showMessageRequest": title(fillIn)}})
 	p := w.ask("hi", nil)
 	poll(t, "the form", func() bool {
-		return len(w.server.asks.waiting()) == 1 && w.server.asks.waiting()[0].elicit.document.file() != ""
+		return len(w.server.asks.waiting()) == 1 && w.server.asks.waiting()[0].document.file() != ""
 	})
 	open := w.server.asks.waiting()[0]
-	file := open.elicit.document.file()
+	file := open.document.file()
 	text, err := os.ReadFile(file)
 	want := fmt.Sprintf(`// fake asks: Who?
 // Fill this in, save it and send it: the code action “Send the form”, in any document, or the command
@@ -193,7 +193,7 @@ func TestFormDocumentOnDisk(t *testing.T) {
 	}
 	refused(want, `"name" is missing; mend it in `+file+`, save it`)
 	refused("{", "is no JSON")
-	refused(strings.Repeat(" ", maxFormDocument+1), "cannot be read")
+	refused(strings.Repeat(" ", maxAskedDocument+1), "cannot be read")
 	if err := os.WriteFile(file, []byte("{\"name\": \"Ada\", // me\n}"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (q *questions) formDialog(ctx context.Context, w *question, ask askFunc) (a
 	case err != nil:
 		return answer, false, err
 	case title == fillIn:
-		q.fillIn(ctx, w)
+		q.letWrite(ctx, w, q.s.tell(w.server)+": Fill in", w.howToSendForm())
 		return answer, false, nil
 	case title == send && slices.Contains(titles, send):
 		return agent.Answer{Decision: agent.DecisionOnce, Content: defaults}, true, nil

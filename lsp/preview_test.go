@@ -199,18 +199,18 @@ func TestOldPreviewsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := time.Now().Add(-2 * previewAge)
-	for _, name := range []string{"a.diff", "b.diff", "c.txt"} {
+	for _, name := range []string{"a-1-1.diff", "b-1-1.diff", "c.txt"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if name != "b.diff" {
+		if name != "b-1-1.diff" {
 			if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	p := newPreviews(s)
-	file, err := p.write("s", ".diff", "d")
+	file, err := p.write(diffFile, "s", "d")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestOldPreviewsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range list {
-		if base := filepath.Base(name); base != "b.diff" && base != "c.txt" && name != file {
+		if base := filepath.Base(name); base != "b-1-1.diff" && base != "c.txt" && name != file {
 			t.Errorf("%s is left", name)
 		}
 	}

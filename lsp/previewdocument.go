@@ -20,22 +20,50 @@ const (
 	previewAge  = 24 * time.Hour // when what a process left behind is removed
 )
 
-// previews keeps the diffs that are too long for a question as files that the
-// client can show: <state>/previews/<session>-<time>.diff, the last one of each
-// session. Each has a name of its own: editors that have a file open show
-// what it was, and a person would allow another change than the one they see.
+// fileKind is where files of a kind are, under <state>, and how they are called.
+type fileKind struct{ dir, prefix, suffix string } // without a prefix: <session>-<time>-
+
+// The kinds of files that questions have.
+//
+//nolint:gochecknoglobals // constants
+var (
+	diffFile = fileKind{dir: "previews", suffix: ".diff"}
+	textFile = fileKind{dir: "previews", suffix: ".txt"}
+	formFile = fileKind{dir: "forms", prefix: "form-", suffix: ".jsonc"}
+	planFile = fileKind{dir: "plans", suffix: ".md"}
+)
+
+// pattern matches the names of a kind.
+func (k fileKind) pattern() string {
+	if k.prefix != "" {
+		return k.prefix + "*" + k.suffix
+	}
+	return "*-*-*" + k.suffix
+}
+
+// previews keeps what is too long for a question as files that the client can
+// show: <state>/previews/<session>-<time>.diff and their like, 0600, the last
+// one of each kind and key. Each has a name of its own: editors that have a
+// file open show what it was, and a person would allow another change than the
+// one they see.
 type previews struct {
 	s    *Server
 	wait time.Duration // for a client to show one
 
 	mu    sync.Mutex
-	swept bool
-	last  map[string]string // by session: its file
-	deaf  bool              // the client did not answer when the last one was shown
+	swept map[fileKind]bool
+	last  map[previewKey]string // its file
+	deaf  bool                  // the client did not answer when the last one was shown
+}
+
+// previewKey is what there is one file of: in a kind, of a session or the like.
+type previewKey struct {
+	kind fileKind
+	key  string
 }
 
 func newPreviews(s *Server) *previews {
-	return &previews{s: s, wait: previewTime, last: make(map[string]string)}
+	return &previews{s: s, wait: previewTime, swept: map[fileKind]bool{}, last: map[previewKey]string{}}
 }
 
 // show lets the client show changes beside what it shows, without focus, and
@@ -46,21 +74,31 @@ func (p *previews) show(ctx context.Context, session string, changes ...agent.Pr
 	for _, c := range changes {
 		text.WriteString(strings.TrimSuffix(c.Diff, "\n") + "\n")
 	}
-	return p.put(ctx, session, ".diff", "The change", text.String())
+	return p.put(ctx, diffFile, session, "The change", text.String())
 }
 
 // showText lets the client show a text as show does; key stands for the session.
 func (p *previews) showText(ctx context.Context, key, text string) (where string) {
-	return p.put(ctx, key, ".txt", "The whole text", text)
+	return p.put(ctx, textFile, key, "The whole text", text)
 }
 
 // put shows a document of what it is called for a person.
-func (p *previews) put(ctx context.Context, session, extension, what, text string) (where string) {
-	file, err := p.write(session, extension, text)
+func (p *previews) put(ctx context.Context, kind fileKind, key, what, text string) (where string) {
+	file, err := p.write(kind, key, text)
 	if err != nil {
-		p.s.o.Log.Warn("what a question is about cannot be shown", "error", err)
-		return what + " cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
+		return p.failed(what, err)
 	}
+	return p.present(ctx, what, file)
+}
+
+// failed says for a person that a document could not be made.
+func (p *previews) failed(what string, err error) string {
+	p.s.o.Log.Warn("what a question is about cannot be shown", "error", err)
+	return what + " cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
+}
+
+// present shows a document that is there, without focus.
+func (p *previews) present(ctx context.Context, what, file string) (where string) {
 	p.mu.Lock()
 	wait := p.wait
 	if p.deaf {
@@ -69,7 +107,7 @@ func (p *previews) put(ctx context.Context, session, extension, what, text strin
 	p.mu.Unlock()
 	ctx, cancel := context.WithTimeoutCause(ctx, wait, errSlowToShow)
 	defer cancel()
-	err = p.s.showDocument(ctx, file, false, nil)
+	err := p.s.showDocument(ctx, file, false, nil)
 	p.mu.Lock()
 	p.deaf = errors.Is(err, errSlowToShow)
 	p.mu.Unlock()
@@ -80,18 +118,21 @@ func (p *previews) put(ctx context.Context, session, extension, what, text strin
 	return what + " is shown in " + filepath.Base(file)
 }
 
-// write makes a document, and removes the session's one before.
-func (p *previews) write(session, extension, text string) (file string, err error) {
-	sum := sha256.Sum256([]byte(session))
-	dir := filepath.Join(p.s.o.StateDir, "previews")
+// write makes a document, and removes the one before of its kind and key.
+func (p *previews) write(kind fileKind, key, text string) (file string, err error) {
+	dir := filepath.Join(p.s.o.StateDir, kind.dir)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
-	p.sweep(dir)
-	name := fmt.Sprintf("%s-%s-*%s", hex.EncodeToString(sum[:4]), time.Now().Format("150405"), extension)
-	f, err := os.CreateTemp(dir, name) // 0600
+	p.sweep(kind, dir)
+	prefix := kind.prefix
+	if prefix == "" {
+		sum := sha256.Sum256([]byte(key))
+		prefix = fmt.Sprintf("%s-%s-", hex.EncodeToString(sum[:4]), time.Now().Format("150405"))
+	}
+	f, err := os.CreateTemp(dir, prefix+"*"+kind.suffix) // 0600
 	if err != nil {
 		return "", err
 	}
@@ -100,22 +141,31 @@ func (p *previews) write(session, extension, text string) (file string, err erro
 		_ = os.Remove(f.Name()) // half a change is none
 		return "", err
 	}
-	if before := p.last[session]; before != "" {
+	at := previewKey{kind, key}
+	if before := p.last[at]; before != "" {
 		_ = os.Remove(before) // it may be gone
 	}
-	p.last[session] = f.Name()
+	p.last[at] = f.Name()
 	return f.Name(), nil
 }
 
+// remove takes a document away before the process ends.
+func (p *previews) remove(kind fileKind, key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := previewKey{kind, key}
+	_ = os.Remove(p.last[at]) // it may be gone
+	delete(p.last, at)
+}
+
 // sweep removes once what processes before left. p.mu is held.
-func (p *previews) sweep(dir string) {
-	if p.swept {
+func (p *previews) sweep(kind fileKind, dir string) {
+	if p.swept[kind] {
 		return
 	}
-	p.swept = true
-	old, _ := filepath.Glob(filepath.Join(dir, "*.diff")) // the patterns are good
-	texts, _ := filepath.Glob(filepath.Join(dir, "*-*-*.txt"))
-	for _, file := range append(old, texts...) {
+	p.swept[kind] = true
+	old, _ := filepath.Glob(filepath.Join(dir, kind.pattern())) // the patterns are good
+	for _, file := range old {
 		if info, err := os.Lstat(file); err == nil && time.Since(info.ModTime()) > previewAge {
 			_ = os.Remove(file)
 		}
