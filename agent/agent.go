@@ -122,7 +122,7 @@ func newAgent(o Options) *Agent {
 		audit:    o.Audit,
 		secrets:  o.Secrets,
 		remember: newRemember(o.RememberFile, o.Log),
-		system:   template.Must(template.New("system.md").ParseFS(prompts, "prompts/system.md")),
+		system:   template.Must(template.ParseFS(prompts, systemPrompts...)),
 		builtins: builtins(),
 		results:  newStore(o.ResultsDir, o.Log),
 		own:      o.Own,

@@ -133,7 +133,7 @@ const maxTargets = 1000
 // always asked about, "" for nothing. Names count from where the command runs
 // and from where it says that it goes. What other programs do is not known.
 func (a *Agent) changesProtected(r *run, c *command, cwd string) string {
-	t := targets{a: a, folders: r.folders(), host: r.t.Host}
+	t := targets{a: a, folders: r.folders(), host: r.task.Host}
 	t.goTo(cwd)
 	for _, part := range c.parts {
 		if name := programName(part[0].text); name == "cd" || name == "pushd" {

@@ -41,7 +41,7 @@ func newBench(t *testing.T) *bench {
 	b.write("outside.txt", "one: outside\n")
 	b.env = env{
 		folders: findFolders([]Folder{{Path: b.dir}}), host: b.desk, limit: 50000, progress: func(mcp.Progress) {},
-		changes: &changes{locks: &fileLocks{}, known: &known{}, undo: newUndoStore("", slog.New(slog.DiscardHandler)).start("r1"), step: noStep},
+		known: &known{}, edits: &edits{}, changes: &changes{locks: &fileLocks{}, undo: newUndoStore("", slog.New(slog.DiscardHandler)).start("r1"), step: noStep},
 		ignored: func(path string, _ bool) bool { return strings.Contains(path, string(filepath.Separator)+"vendor") },
 	}
 	return b

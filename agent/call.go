@@ -45,26 +45,26 @@ type pending struct {
 // call is the one gate that every tool call passes: cancel check, name,
 // arguments, policy, question, call, audit, truncation (ARCHITECTURE, "What always
 // holds"). It always gives a result for the model, soon after ctx ended.
-func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res callResult) {
-	p := pending{id: r.callID(c.ID), name: a.tellable(c.Name, maxName)}
+func (a *Agent) call(ctx context.Context, t *thread, set toolset, c ToolCall) (res callResult) {
+	p := pending{id: t.callID(c.ID), name: a.tellable(c.Name, maxName)}
 	defer func() {
 		if v := recover(); v != nil {
 			a.log.Error("a tool call panicked", "tool", p.name, "panic", redactText(a.secrets, fmt.Sprint(v)), "stack", string(debug.Stack()))
 			res = failed("internal error: the call ended unexpectedly")
 		}
-		res = a.conclude(r, p, res)
+		res = a.conclude(t, p, res)
 	}()
 	if p.tool = set.byName[c.Name]; p.tool != nil {
 		p.name = p.tool.name
 		if p.tool.definition != "" {
-			r.s.offering.ask(p.tool.key())
+			t.s.offering.ask(p.tool.key())
 		}
 	}
 	var err error
 	if p.args, err = p.tool.arguments(c.Arguments); err != nil {
 		p.args = marshal(ellipsis(c.Arguments, 1000)) // as a string, for who looks at it
 	}
-	r.emitCall(p.event(ToolPending, ""), false)
+	t.emitCall(p.event(ToolPending, ""), false)
 	switch {
 	case ctx.Err() != nil:
 		return notStarted("policy")
@@ -73,18 +73,18 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 	case err != nil:
 		return failed(err.Error() + ". Call the tool again with one JSON object that fits its schema." + notRun)
 	}
-	if err := r.unclear(p.tool, p.args); err != nil {
+	if err := t.unclear(p.tool, p.args); err != nil {
 		return failed("The call failed: " + err.Error() + "." + notRun)
 	}
-	may := a.permit(ctx, r, &p)
+	may := a.permit(ctx, t, &p)
 	switch {
 	case !may.granted:
 		return may.callResult
 	case ctx.Err() != nil: // whatever was answered meanwhile (obot-platform/obot#5697)
 		return notStarted(may.by)
 	}
-	r.emitCall(p.event(ToolRunning, ""), false)
-	res = a.execute(ctx, r, p, may)
+	t.emitCall(p.event(ToolRunning, ""), false)
+	res = a.execute(ctx, t, p, may)
 	res.by = may.by
 	if res.reason == "" {
 		res.reason = may.reason
@@ -93,16 +93,16 @@ func (a *Agent) call(ctx context.Context, r *run, set toolset, c ToolCall) (res 
 }
 
 // execute runs a permitted call.
-func (a *Agent) execute(ctx context.Context, r *run, p pending, may permit) callResult {
+func (a *Agent) execute(ctx context.Context, t *thread, p pending, may permit) callResult {
 	type answer struct {
 		out output
 		err error
 	}
-	e := r.env()
+	e := t.env()
 	e.real, e.asked = p.real, may.asked
 	e.progress = func(m mcp.Progress) {
 		if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
-			r.emitCall(p.event(ToolRunning, text), false)
+			t.emitCall(p.event(ToolRunning, text), false)
 		}
 	}
 	began := time.Now()
@@ -137,18 +137,18 @@ func (a *Agent) execute(ctx context.Context, r *run, p pending, may permit) call
 	return res
 }
 
-// env is what a call of the run finds around it.
-func (r *run) env() env {
+// env is what a call of the thread finds around it.
+func (t *thread) env() env {
 	return env{
-		folders: r.folders(), host: r.t.Host, ignored: r.a.ignored, limit: r.toolResultBytes(), shelf: r.shelf(),
-		children: r.a.children, web: r.a.web, changes: r.changes, unsaved: r.changes.unsaved, progress: func(mcp.Progress) {},
-		find:    r.find,
-		changed: func(c Change) { r.emit(Event{Kind: EventChange, Change: &c}) },
+		folders: t.folders(), host: t.task.Host, ignored: t.a.ignored, limit: t.toolResultBytes(), shelf: t.shelf(),
+		children: t.a.children, web: t.a.web, changes: t.changes, edits: &t.edits, known: &t.s.known, unsaved: t.changes.unsaved, progress: func(mcp.Progress) {},
+		find:    t.find,
+		changed: func(c Change) { t.emit(Event{Kind: EventChange, Change: &c}) },
 	}
 }
 
 // conclude audits a call, tells its end and cuts its text for the model.
-func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
+func (a *Agent) conclude(t *thread, p pending, res callResult) callResult {
 	if strings.TrimSpace(res.text) == "" {
 		res.text = noOutput
 	}
@@ -161,7 +161,7 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 		server = p.tool.server
 	}
 	entry := AuditEntry{
-		Time: res.began, RunID: r.t.RunID, Session: r.t.Session, Server: server, Tool: p.name, Arguments: p.args,
+		Time: res.began, RunID: t.task.RunID, Session: t.task.Session, Server: server, Tool: p.name, Arguments: p.args,
 		Outcome: res.status, DecidedBy: res.by, Reason: a.tellable(res.reason, 300), DurationMS: res.took.Milliseconds(),
 	}
 	a.audit.Write(entry)
@@ -169,11 +169,11 @@ func (a *Agent) conclude(r *run, p pending, res callResult) callResult {
 	if res.status != Completed {
 		message = entry.Reason
 	}
-	r.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
+	t.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
 		ran && (p.tool.untracked || server != "" && server != workspaceServer && !p.tool.virtual))
-	r.emitCall(p.event(ToolCallState(res.status), message), true)
+	t.emitCall(p.event(ToolCallState(res.status), message), true)
 	res.digest = digestResult(res)
-	res.text, res.stored = r.fitResult(p, res)
+	res.text, res.stored = t.fitResult(p, res)
 	return res
 }
 
@@ -209,6 +209,9 @@ func notStarted(by string) callResult {
 
 // unknownTool tells the model which names there are, and whose server is away.
 func (a *Agent) unknownTool(name string, set toolset) string {
+	if set.withheld[name] {
+		return fmt.Sprintf("The tool %q cannot be called here: only those that are offered can.%s", oneLine(name, 100), notRun)
+	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "There is no tool %q.%s", oneLine(name, 100), notRun)
 	for _, s := range a.manager.Servers() {

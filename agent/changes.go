@@ -14,13 +14,19 @@ import (
 // changes is what a run changes of files by its own tools.
 type changes struct {
 	locks *fileLocks
-	known *known
 	undo  *undoRun
 	step  diskStep
 
 	mu    sync.Mutex
 	files []*changedFile // in the order of their first change
-	fresh []found        // edited in the editor since diagnostics were asked for
+}
+
+// edits is what one thread edited. Its zero value is empty. Safe for concurrent
+// use.
+type edits struct {
+	mu    sync.Mutex
+	times int
+	fresh []found // in the editor, since diagnostics were asked for
 }
 
 // changedFile is a file that was, or may have been, changed.
@@ -63,14 +69,11 @@ func (c *changes) end(f *changedFile, done Edited, err error) {
 	}
 }
 
-// count counts the changes so far.
-func (c *changes) count() (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, f := range c.files {
-		n += f.times
-	}
-	return n
+// count counts the edits so far.
+func (e *edits) count() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.times
 }
 
 // list is the changed of a RunResult.
@@ -174,8 +177,8 @@ func (e env) change(ctx context.Context, at place, label string, next func(found
 		return out, refusal(at, err)
 	}
 	e.changes.undo.after(at, out.Edited.Text, made)
-	e.changes.known.note(at, out.known())
-	e.changes.edited(out.found)
+	e.known.note(at, out.known())
+	e.edits.edited(out.found)
 	out.diff = differ(out.found.text, out.after)
 	if e.changed != nil && !e.asked {
 		e.changed(Change{Preview: compare(at, out.found.text, out.after), URI: out.URI, Open: out.path != ""})
@@ -203,9 +206,9 @@ func refusal(at place, err error) error {
 	return err
 }
 
-// unchanged refuses a file that is not as the session has seen it last.
-func (c *changes) unchanged(f found) (seen bool, err error) {
-	seen, same := c.known.holds(f.at, f.text)
+// unchanged refuses a file that is not as the conversation has seen it last.
+func (e env) unchanged(f found) (seen bool, err error) {
+	seen, same := e.known.holds(f.at, f.text)
 	if seen && !same {
 		return seen, fmt.Errorf("%q changed since it was read; read it again. Nothing was changed", f.at.shown)
 	}

@@ -34,7 +34,7 @@ type Described interface {
 }
 
 func (r *run) model() Model {
-	if d, ok := r.t.LLM.(Described); ok {
+	if d, ok := r.task.LLM.(Described); ok {
 		return d.Model()
 	}
 	return Model{}
@@ -142,27 +142,27 @@ func (r *run) window() int {
 // toolResultBytes is the longest that a result may be: a quarter of the budget
 // at most, or a round of calls would not fit into a small window.
 func (r *run) toolResultBytes() int {
-	return min(r.t.Limits.ToolResultBytes, 3*r.budget()/4) // three bytes a token
+	return min(r.task.Limits.ToolResultBytes, 3*r.budget()/4) // three bytes a token
 }
 
 // request puts a request together that fits into limit tokens, or at least into
 // what is known of the window: whether a provider that refused more takes it,
 // it alone can tell.
-func (r *run) request(set toolset, limit int) (Request, error) {
-	history, prompt := r.s.messages(), r.s.prompt()
+func (t *thread) request(set toolset, limit int) (Request, error) {
+	history, prompt := t.s.messages(), t.s.prompt()
 	messages := repair(history)
 	prompt = max(prompt+len(messages)-len(history), 0) // from the prompt on there is nothing to repair
-	if r.noImages {
+	if t.noImages {
 		messages = withoutImages(messages, "not shown: the provider takes no images")
 	}
-	system := Message{Role: System, Text: r.systemPrompt(set)}
+	system := Message{Role: System, Text: t.systemPrompt(set)}
 	f := fit{
-		vocabulary: r.vocabulary(), shelf: r.shelf(), history: messages, prompt: prompt,
-		fixed: toolsTokens(set.specs) + len(system.Text)/3, budget: limit, usual: r.budget(),
+		vocabulary: t.vocabulary(), shelf: t.shelf(), history: messages, prompt: prompt,
+		fixed: toolsTokens(set.specs) + len(system.Text)/3, budget: limit, usual: t.budget(),
 	}
-	messages, size := r.s.excerpt.fit(f)
-	if size > r.window() {
-		return Request{}, &ProviderError{Kind: KindContext, Message: r.tooMuch(f, len(set.specs)), Err: errTooLong}
+	messages, size := t.s.excerpt.fit(f)
+	if size > t.window() {
+		return Request{}, &ProviderError{Kind: KindContext, Message: t.tooMuch(f, len(set.specs)), Err: errTooLong}
 	}
 	return Request{Messages: append([]Message{system}, messages...), Tools: set.specs}, nil
 }
@@ -171,7 +171,7 @@ func (r *run) request(set toolset, limit int) (Request, error) {
 var errTooLong = errors.New("the request does not fit into the context window")
 
 // tooMuch tells what is too long, and what to do.
-func (r *run) tooMuch(f fit, tools int) string {
+func (t *thread) tooMuch(f fit, tools int) string {
 	prompt := 0
 	for _, m := range f.history[f.prompt:] { // with what was added to it
 		if m.Role == User {
@@ -183,66 +183,66 @@ func (r *run) tooMuch(f fit, tools int) string {
 		what = "disable MCP servers that are not needed, or use a model with a larger window"
 	}
 	name := "the model"
-	if m := r.model(); m.Name != "" {
+	if m := t.model(); m.Name != "" {
 		name = fmt.Sprintf("the model %q", m.Name)
 	}
 	return fmt.Sprintf("The prompt with what it mentions has about %d tokens, and the instructions and %d tools have %d: %s takes %d in a request. %s (contextWindow in the provider's settings says how much the model takes).",
-		prompt, tools, f.fixed, name, r.window(), strings.ToUpper(what[:1])+what[1:])
+		prompt, tools, f.fixed, name, t.window(), strings.ToUpper(what[:1])+what[1:])
 }
 
 // askFitting asks with a request that fits. A provider that refuses it for its
 // length all the same is asked once more, with much less
 // (editor-code-assistant/eca#391: never for ever).
-func (r *run) askFitting(ctx context.Context, set toolset) (req Request, resp Response, err error) {
-	if req, err = r.request(set, r.budget()); err != nil {
+func (t *thread) askFitting(ctx context.Context, set toolset) (req Request, resp Response, err error) {
+	if req, err = t.request(set, t.budget()); err != nil {
 		return req, resp, err
 	}
-	resp, err = r.ask(ctx, req)
-	if !r.learnRefusal(req, err) || ctx.Err() != nil || resp.Text != "" {
+	resp, err = t.ask(ctx, req)
+	if !t.learnRefusal(req, err) || ctx.Err() != nil || resp.Text != "" {
 		return req, resp, err
 	}
-	size := r.tokens(req)
-	less, e := r.request(set, min(size*6/10, r.budget()))
-	if e != nil || r.tokens(less) > size*9/10 {
+	size := t.tokens(req)
+	less, e := t.request(set, min(size*6/10, t.budget()))
+	if e != nil || t.tokens(less) > size*9/10 {
 		return req, resp, err // what the provider says is the best reason
 	}
-	r.a.log.Info("asking again with less", "run", r.t.RunID, "tokens", size, "now", r.tokens(less))
-	resp, err = r.ask(ctx, less)
-	r.learnRefusal(less, err)
+	t.a.log.Info("asking again with less", "run", t.task.RunID, "tokens", size, "now", t.tokens(less))
+	resp, err = t.ask(ctx, less)
+	t.learnRefusal(less, err)
 	return less, resp, err
 }
 
 // learn compares our count of a request with the provider's. A small one is
 // not worth the counting.
-func (r *run) learn(req Request, told int) {
+func (t *thread) learn(req Request, told int) {
 	n := 0
 	for _, m := range req.Messages {
 		n += m.atMost()
 	}
-	if n < r.budget()/2 {
+	if n < t.budget()/2 {
 		return
 	}
-	counted := r.tokens(req)
-	r.a.gauges.change(r.model(), func(g gauge) gauge { return g.took(counted, told) })
+	counted := t.tokens(req)
+	t.a.gauges.change(t.model(), func(g gauge) gauge { return g.took(counted, told) })
 }
 
 // learnRefusal learns from a refusal of a request for its length, and reports
 // whether err is one.
-func (r *run) learnRefusal(req Request, err error) bool {
+func (t *thread) learnRefusal(req Request, err error) bool {
 	pe, ok := errors.AsType[*ProviderError](err)
 	if !ok || pe.Kind != KindContext {
 		return false
 	}
-	size := r.tokens(req)
-	r.a.gauges.change(r.model(), func(g gauge) gauge { return g.refused(size, pe.Window) })
+	size := t.tokens(req)
+	t.a.gauges.change(t.model(), func(g gauge) gauge { return g.refused(size, pe.Window) })
 	return true
 }
 
 // tokens returns what a request has, as we count.
-func (r *run) tokens(req Request) int {
+func (t *thread) tokens(req Request) int {
 	n := toolsTokens(req.Tools)
-	for _, t := range r.s.excerpt.sent.of(r.vocabulary(), req.Messages) {
-		n += t
+	for _, size := range t.s.excerpt.sent.of(t.vocabulary(), req.Messages) {
+		n += size
 	}
 	return n
 }

@@ -13,24 +13,25 @@ const (
 	maxDiagnostics = 20                     // that the model is told of them
 )
 
-// edited notes a file that was edited in the editor.
-func (c *changes) edited(f found) {
+// edited notes a file that was edited.
+func (e *edits) edited(f found) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.times++
 	if f.path == "" {
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.fresh = slices.DeleteFunc(c.fresh, func(other found) bool { return other.path == f.path })
-	c.fresh = append(c.fresh, f)
+	e.fresh = slices.DeleteFunc(e.fresh, func(other found) bool { return other.path == f.path })
+	e.fresh = append(e.fresh, f)
 }
 
 // diagnosed is what language servers report about the files that the last
 // calls edited, for the model; "" where they report nothing.
-func (r *run) diagnosed(ctx context.Context) string {
-	r.changes.mu.Lock()
-	files := r.changes.fresh
-	r.changes.fresh = nil
-	r.changes.mu.Unlock()
+func (t *thread) diagnosed(ctx context.Context) string {
+	t.edits.mu.Lock()
+	files := t.edits.fresh
+	t.edits.fresh = nil
+	t.edits.mu.Unlock()
 	if len(files) == 0 {
 		return ""
 	}
@@ -38,7 +39,7 @@ func (r *run) diagnosed(ctx context.Context) string {
 	left := maxDiagnostics
 	within(ctx, diagnoseWait, func(ctx context.Context) {
 		for _, f := range files {
-			list := r.t.Host.Diagnostics(ctx, f.path)
+			list := t.task.Host.Diagnostics(ctx, f.path)
 			n := min(len(list), left)
 			if n == 0 {
 				continue
@@ -47,7 +48,7 @@ func (r *run) diagnosed(ctx context.Context) string {
 			if n < len(list) {
 				list = append(list[:n:n], fmt.Sprintf("[%d more are left out]", len(list)-n))
 			}
-			blocks = append(blocks, block("diagnostics", truncate(strings.Join(list, "\n"), r.t.Limits.ToolResultBytes), "path", f.at.shown))
+			blocks = append(blocks, block("diagnostics", truncate(strings.Join(list, "\n"), t.task.Limits.ToolResultBytes), "path", f.at.shown))
 		}
 	})
 	if len(blocks) == 0 {

@@ -40,7 +40,7 @@ func editFile(ctx context.Context, e env, args json.RawMessage) (output, error) 
 		return output{}, err
 	}
 	out, err := e.change(ctx, at, "edit_file", func(f found) (string, error) {
-		if _, err := e.changes.unchanged(f); err != nil {
+		if _, err := e.unchanged(f); err != nil {
 			return "", err
 		}
 		return in.apply(f, e.asked || !e.secret(at))

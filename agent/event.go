@@ -13,6 +13,7 @@ const (
 	EventReasoning EventKind = "reasoning"
 	EventToolCall  EventKind = "toolCall"
 	EventUsage     EventKind = "usage"
+	EventPlan      EventKind = "plan"
 	EventStep      EventKind = "step"   // not on the wire: a model call begins
 	EventWaits     EventKind = "waits"  // not on the wire: the provider is asked again after a while
 	EventNotice    EventKind = "notice" // not on the wire: a sentence for the person, one line without secrets
@@ -25,11 +26,13 @@ const (
 type Event struct {
 	Kind     EventKind
 	Delta    string         // text, reasoning, waits, notice, away, hint
-	Step     int            // step: counts from 1
+	Part     string         // of the run that it is about: "step 2"; empty: the run's own conversation
+	Step     int            // step: counts from 1, in each part
 	Mention  *MentionResult // mention
 	ToolCall *ToolCallEvent // toolCall
 	Usage    *Usage         // usage: of the run so far
 	Change   *Change        // change
+	Plan     *PlanState     // plan: the whole each time, never changed afterwards
 }
 
 // Change is what a built-in tool made of a file.
@@ -54,7 +57,8 @@ type ToolCallEvent struct {
 	ID        string          `json:"id"`
 	Tool      string          `json:"tool"` // the server's own name
 	Server    string          `json:"server,omitempty"`
-	State     ToolCallState   `json:"state"` // pending, running, or an Outcome
+	Part      string          `json:"part,omitempty"` // of the run that calls: "step 2"; empty: the run's own conversation
+	State     ToolCallState   `json:"state"`          // pending, running, or an Outcome
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Message   string          `json:"message,omitempty"` // progress of the server, or why it was not run
 }

@@ -52,6 +52,8 @@ func (r *run) expand(ctx context.Context, text string) expansion {
 	}
 	_ = g.Wait() // the errors are in the results
 	var e expansion
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, m := range found {
 		r.res.Mentions = append(r.res.Mentions, m.result)
 		e.blocks = append(e.blocks, m.blocks...)
@@ -112,7 +114,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 			m.fail("internal error")
 		}
 		r.a.audit.Write(AuditEntry{
-			Time: begin, RunID: r.t.RunID, Session: r.t.Session, Server: m.Server, Tool: "read_resource",
+			Time: begin, RunID: r.task.RunID, Session: r.task.Session, Server: m.Server, Tool: "read_resource",
 			Arguments: marshal(map[string]string{"uri": m.URI}), Outcome: outcome, DecidedBy: "mention",
 			Reason: m.result.Error, DurationMS: time.Since(begin).Milliseconds(),
 		})
@@ -126,7 +128,7 @@ func (r *run) readMention(ctx context.Context, m *mention) {
 			m.result.Error = r.a.tellable(stale.Error(), 300)
 		}
 		r.a.manager.Used(m.Server, m.URI)
-		m.fill(contents, r.t.Limits.MentionChars)
+		m.fill(contents, r.task.Limits.MentionChars)
 	case ctx.Err() != nil:
 		outcome = Cancelled
 		m.fail("cancelled")

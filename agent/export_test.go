@@ -47,7 +47,8 @@ func (a *Agent) Offered() (names []string) {
 
 // Specs returns what a request would offer.
 func (a *Agent) Specs() []ToolSpec {
-	return a.toolset(true, wish{room: DefaultWindow, of: &offering{}}).specs
+	own, served := a.tools(true)
+	return choose(own, served, wish{room: DefaultWindow, of: &offering{}}).specs
 }
 
 // FetchFromLoopback lets web_fetch reach a test's servers.

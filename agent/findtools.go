@@ -39,15 +39,16 @@ func findToolsTool() *tool {
 
 // find searches the servers' tools, and has what it finds offered from the next
 // request on.
-func (r *run) find(query string) string {
-	own, served := r.a.tools(true)
+func (t *thread) find(query string) string {
+	own, served := t.tools(true)
 	nameTools(slices.Concat(own, served))
+	served = slices.DeleteFunc(served, func(one *tool) bool { return !t.offers(one) })
 	query, _ = clip(query, 2000)
 	named := namedIn(served, query)
 	found := slices.SortedFunc(maps.Keys(named), byServer)
-	for _, t := range searchTools(served, query) {
-		if !named[t.tool] {
-			found = append(found, t.tool)
+	for _, one := range searchTools(served, query) {
+		if !named[one.tool] {
+			found = append(found, one.tool)
 		}
 	}
 	if len(found) == 0 {
@@ -55,18 +56,18 @@ func (r *run) find(query string) string {
 	}
 	var b strings.Builder
 	more := len(found) - min(len(found), mostFound)
-	room := r.toolRoom() / 2 // of what was found before something should stay
+	room := t.toolRoom() / 2 // of what was found before something should stay
 	var keys []toolKey
-	for _, t := range found[:min(len(found), mostFound)] {
-		if room -= t.spec().tokens(); room < 0 && len(keys) > 0 {
+	for _, one := range found[:min(len(found), mostFound)] {
+		if room -= one.spec().tokens(); room < 0 && len(keys) > 0 {
 			more++
 			continue
 		}
-		keys = append(keys, t.key())
-		fmt.Fprintf(&b, "- %s: %s\n", t.model, oneLine(t.description, 300))
+		keys = append(keys, one.key())
+		fmt.Fprintf(&b, "- %s: %s\n", one.model, oneLine(one.description, 300))
 	}
 	slices.Reverse(keys) // the best is the newest
-	r.s.offering.ask(keys...)
+	t.s.offering.ask(keys...)
 	b.WriteString("They can be called from your next turn on.")
 	if more > 0 {
 		fmt.Fprintf(&b, " %d more have some of the words: ask more exactly if none of these fits.", more)
@@ -75,21 +76,23 @@ func (r *run) find(query string) string {
 }
 
 // toolset is what the next request offers.
-func (r *run) toolset() toolset {
-	r.s.offering.begin(r)
-	set := r.a.toolset(r.t.Folders != nil && len(r.t.Folders()) > 0, wish{room: r.toolRoom(), prompt: r.wanted(), of: &r.s.offering})
-	r.tellLeft(set)
+func (t *thread) toolset() toolset {
+	t.s.offering.begin(t.s)
+	own, served := t.tools(t.task.Folders != nil && len(t.task.Folders()) > 0)
+	w := wish{room: t.toolRoom(), prompt: t.wanted(), of: &t.s.offering}
+	if t.part.offers != nil {
+		w.offers = t.offers
+	}
+	set := choose(own, served, w)
+	t.tellLeft(set)
 	return set
 }
 
-// wanted is what of the user's words decides which tools are needed: the prompt,
-// the MCP prompt that it begins with, and what was added.
-func (r *run) wanted() string {
+// wanted is what decides which tools are needed: the prompt, the MCP prompt that
+// it begins with, and what was added.
+func (t *thread) wanted() string {
 	const most = 4000
-	texts := append([]string{r.t.Prompt}, r.added...)
-	for _, m := range r.given {
-		texts = append(texts, m.Text)
-	}
+	texts := slices.Clone(t.wants)
 	for i, text := range texts {
 		if len(text) > 2*most {
 			texts[i] = text[:most] + " " + text[len(text)-most:]
@@ -100,7 +103,7 @@ func (r *run) wanted() string {
 
 // begin takes what the session's history calls: it was loaded, maybe. The tools
 // are looked for at each request, as their server may still be starting.
-func (o *offering) begin(r *run) {
+func (o *offering) begin(s *session) {
 	o.mu.Lock()
 	begun := o.called != nil
 	o.mu.Unlock()
@@ -108,7 +111,7 @@ func (o *offering) begin(r *run) {
 		return
 	}
 	called := map[string]bool{}
-	for _, m := range r.s.messages() {
+	for _, m := range s.messages() {
 		for _, c := range m.ToolCalls {
 			called[c.Name] = true
 		}
@@ -121,10 +124,9 @@ func (o *offering) begin(r *run) {
 // tellLeft tells a person that not all tools are offered, and what to do: once
 // in a run, and once of each server.
 func (r *run) tellLeft(set toolset) {
-	if set.leftN == 0 || r.leftTold {
+	if set.leftN == 0 || r.tellsLeft() {
 		return
 	}
-	r.leftTold = true
 	isNew := false
 	var servers []string
 	for _, s := range set.left {
@@ -140,4 +142,13 @@ func (r *run) tellLeft(set toolset) {
 		servers = append(servers[:most], fmt.Sprintf("%d more", n))
 	}
 	r.emit(Event{Kind: EventHint, Delta: fmt.Sprintf("The %d tools of the MCP servers do not all find room in a request: those of %s are offered by need, and found by the model. enabledTools in a server's configuration chooses them for good.", set.served, strings.Join(servers, ", "))})
+}
+
+// tellsLeft reports whether it was told that not all tools find room, and takes
+// it for told from then on.
+func (r *run) tellsLeft() (told bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	told, r.leftTold = r.leftTold, true
+	return told
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// known is what a session has seen of files: an edit of one that changed since
+// known is what a conversation has seen of files: an edit of one that changed since
 // is refused (zed-industries/zed#59959). Its zero value knows nothing.
 type known struct {
 	mu    sync.Mutex

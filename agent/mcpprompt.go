@@ -84,12 +84,12 @@ func (t Task) title() string {
 // startsWith gets the messages of the task's MCP prompt, for which a server
 // that is starting is waited for. An error is told before anything runs.
 func (r *run) startsWith(ctx context.Context) error {
-	u := r.t.MCPPrompt
+	u := r.task.MCPPrompt
 	if u == nil {
 		return nil
 	}
 	r.awaitServers(ctx)
-	res, err := r.a.getPrompt(ctx, *u, r.t.RunID, r.t.Session)
+	res, err := r.a.getPrompt(ctx, *u, r.task.RunID, r.task.Session)
 	switch {
 	case err == nil:
 		r.given = r.promptMessages(res)
@@ -108,7 +108,7 @@ func (r *run) startsWith(ctx context.Context) error {
 // them, all that is data in blocks that it cannot end. Nothing in them is
 // expanded. What goes beyond the limit is left out, however many parts it has.
 func (r *run) promptMessages(res mcp.PromptResult) []Message {
-	reader := promptReader{server: r.t.MCPPrompt.Server, limit: r.t.Limits.MentionChars, left: r.t.Limits.MentionChars}
+	reader := promptReader{server: r.task.MCPPrompt.Server, limit: r.task.Limits.MentionChars, left: r.task.Limits.MentionChars}
 	var out []Message
 	for _, m := range res.Messages {
 		if reader.full {

@@ -3,8 +3,12 @@ package agent
 // Mode is how a run works.
 type Mode string
 
-// ModeReAct is the default. Plan and team come with their features.
-const ModeReAct Mode = "react"
+// The modes. [Modes] has those that work already.
+const (
+	ModeReAct Mode = "react" // the default
+	ModePlan  Mode = "plan"  // steps that a person accepts first
+	ModeTeam  Mode = "team"  // the same, carried out by workers and looked at by a reviewer
+)
 
 // ModeInfo is a way of working that a run can have.
 type ModeInfo struct {

@@ -30,12 +30,12 @@ func granted(by, reason string) permit {
 
 // permit decides about a call, by the rules or by a person, whose edited
 // arguments it leaves in p.
-func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
+func (a *Agent) permit(ctx context.Context, t *thread, p *pending) permit {
 	changed := false // under a question that was already answered
 	for range maxAsked {
 		p.tool, _ = a.current(p.tool) // a tool that is gone fails in its call
-		v := a.decide(r, p.tool, p.args)
-		a.log.Info("tool call decided", "run", r.t.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", redactText(a.secrets, v.reason))
+		v := a.decide(t.run, p.tool, p.args)
+		a.log.Info("tool call decided", "run", t.task.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", redactText(a.secrets, v.reason))
 		switch v.action {
 		case actionAllow:
 			p.real = v.real
@@ -45,7 +45,7 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 		}
 		v.changed = v.changed || changed
 		shown := p.tool.definition
-		may, again := a.put(ctx, r, p, v)
+		may, again := a.put(ctx, t, p, v)
 		if !again {
 			return may
 		}
@@ -59,9 +59,9 @@ func (a *Agent) permit(ctx context.Context, r *run, p *pending) permit {
 // put asks a person and takes the answer. again: what was allowed is not what
 // would run, as the tool's definition changed meanwhile, or arguments were
 // edited to something that is always asked about.
-func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may permit, again bool) {
+func (a *Agent) put(ctx context.Context, t *thread, p *pending, v verdict) (may permit, again bool) {
 	shown := p.tool.definition
-	answer, err := r.t.Host.Ask(ctx, a.question(r, *p, v))
+	answer, err := t.task.Host.Ask(ctx, a.question(t, *p, v))
 	if answer.Kept != nil {
 		defer answer.Kept()
 	}
@@ -80,7 +80,7 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	// Edited arguments go through the gate, and so does what was not edited:
 	// links may lead elsewhere since it was shown, and a server may be another.
 	// What is remembered is what was allowed.
-	switch v = a.decide(r, p.tool, p.args); {
+	switch v = a.decide(t.run, p.tool, p.args); {
 	case v.action == actionDeny:
 		return denied(v), false
 	case v.forced && v.reason != asked.reason, v.covers.Fingerprint != asked.covers.Fingerprint,
@@ -93,7 +93,7 @@ func (a *Agent) put(ctx context.Context, r *run, p *pending, v verdict) (may per
 	if v.covers.none() || bytes.Equal(before, p.args) && v.covers.allowance != asked.covers.allowance {
 		answer.Decision = DecisionOnce // it covers nothing, or what nobody was told
 	}
-	a.keep(r, p.tool, v, answer.Decision)
+	a.keep(t.run, p.tool, v, answer.Decision)
 	p.real = v.real
 	may = granted(decidedBy(answer), string(answer.Decision))
 	may.asked = answer.By == ""
@@ -115,14 +115,14 @@ func (a *Agent) edit(p *pending, answer Answer) (refusal permit, ok bool) {
 }
 
 // question words what a person is asked.
-func (a *Agent) question(r *run, p pending, v verdict) Question {
+func (a *Agent) question(th *thread, p pending, v verdict) Question {
 	q := Question{
-		ID: randomID(), Kind: "tool", RunID: r.t.RunID, Session: r.t.Session, Server: p.tool.server, Tool: p.name,
+		ID: randomID(), Kind: "tool", RunID: th.task.RunID, Session: th.task.Session, Part: th.part.name, Server: p.tool.server, Tool: p.name,
 		Title: p.tool.title, Description: p.tool.description, Destructive: p.tool.destructive, Arguments: p.args, Reason: v.reason, DefinitionChanged: v.changed,
-		Covers: v.covers.text, Timeout: r.t.Approval.Timeout,
+		Covers: v.covers.text, Timeout: th.task.Approval.Timeout,
 	}
 	if p.tool.preview != nil {
-		if shown, ok := p.tool.preview(r.env(), p.args); ok {
+		if shown, ok := p.tool.preview(th.env(), p.args); ok {
 			q.Preview = &shown
 		}
 	}
@@ -138,7 +138,7 @@ func (a *Agent) question(r *run, p pending, v verdict) Question {
 		if now.definition != t.definition {
 			return Answer{}, false // it will be asked about as it is now
 		}
-		switch v := a.decide(r, t, args); v.action {
+		switch v := a.decide(th.run, t, args); v.action {
 		case actionAllow:
 			return Answer{Decision: DecisionOnce, By: v.by, Reason: v.reason}, true
 		case actionDeny:

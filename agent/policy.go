@@ -40,7 +40,7 @@ type verdict struct {
 // always asked about is asked about where any of them would allow it.
 func (a *Agent) decide(r *run, t *tool, args json.RawMessage) verdict {
 	c := a.look(r, t, args)
-	ap := r.t.Approval
+	ap := r.task.Approval
 	denies, how := c.restricts(ap.Deny)
 	if how == matchYes {
 		return verdict{action: actionDeny, by: "rule:" + denies, reason: "the rule " + quote(denies) + " denies it"}
@@ -126,7 +126,7 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		}
 		refused := json.Unmarshal(args, &in) != nil
 		all := r.folders()
-		at, err := all.resolve(in.Path, r.t.Host)
+		at, err := all.resolve(in.Path, r.task.Host)
 		found := &at
 		if c.real, c.given = at.real, at.abs; err != nil {
 			found = nil
@@ -143,7 +143,7 @@ func (a *Agent) look(r *run, t *tool, args json.RawMessage) *looked {
 		_ = json.Unmarshal(args, &in) // an empty one is allowed by no rule
 		c.command = readCommand(in.Command, runtime.GOOS != "windows")
 		c.forced = a.changesProtected(r, c.command, in.Cwd)
-		if at, err := commandPlace(r.folders(), r.t.Host, in.Cwd); err == nil {
+		if at, err := commandPlace(r.folders(), r.task.Host, in.Cwd); err == nil {
 			c.real, c.given = at.real, at.abs
 		}
 	case "host":
@@ -169,7 +169,7 @@ func (r *run) unclear(t *tool, args json.RawMessage) error {
 	if filepath.Clean(in.Path) == "." {
 		return nil // list_dir tells the folders
 	}
-	if _, err := r.folders().resolve(in.Path, r.t.Host); errors.Is(err, errAmbiguous) {
+	if _, err := r.folders().resolve(in.Path, r.task.Host); errors.Is(err, errAmbiguous) {
 		return err
 	}
 	return nil
@@ -210,7 +210,7 @@ func (a *Agent) exposes(r *run, t *tool, args json.RawMessage) exposure {
 		if json.Unmarshal(args, &in) != nil {
 			return exposure{} // the tool refuses them
 		}
-		at, err := r.folders().resolve(in.Path, r.t.Host)
+		at, err := r.folders().resolve(in.Path, r.task.Host)
 		if err != nil {
 			return exposure{} // likewise
 		}
@@ -261,7 +261,7 @@ func (a *Agent) exposesURI(r *run, uri string) exposure {
 			}
 			abs := filepath.Join(f.given, filepath.FromSlash(rel))
 			paths = append(paths, abs)
-			if at, err := all.resolve(abs, r.t.Host); err == nil {
+			if at, err := all.resolve(abs, r.task.Host); err == nil {
 				paths = append(paths, at.real)
 			}
 		}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"math/bits"
@@ -24,6 +25,11 @@ func prompt(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
+// systemPrompts are the templates of what the threads are told first.
+//
+//nolint:gochecknoglobals // a constant table
+var systemPrompts = []string{"prompts/system.md"}
+
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
 	return []*tool{readFileTool(), listDirTool(), searchCodeTool(), writeFileTool(), editFileTool(), readResultTool(), runCommandTool(), webFetchTool(), findToolsTool()}
@@ -33,7 +39,7 @@ func builtins() []*tool {
 type promptFolder struct{ Name, Path string }
 
 // systemPrompt tells the model who it is and what it finds.
-func (r *run) systemPrompt(set toolset) string {
+func (t *thread) systemPrompt(set toolset) string {
 	var b strings.Builder
 	data := struct {
 		Folders []promptFolder
@@ -41,11 +47,11 @@ func (r *run) systemPrompt(set toolset) string {
 		Left    []string
 		Names   []string
 		Said    []string
-	}{Away: r.away(), Left: cleaned(set.left), Names: set.names, Said: r.serversSay()}
-	for _, f := range r.folders() {
+	}{Away: t.away(), Left: cleaned(set.left), Names: set.names, Said: t.serversSay()}
+	for _, f := range t.folders() {
 		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}
-	if err := r.a.system.Execute(&b, data); err != nil {
+	if err := t.a.system.ExecuteTemplate(&b, cmp.Or(t.part.system, "system.md"), data); err != nil {
 		panic(err) // the template is embedded
 	}
 	return strings.TrimSpace(b.String())

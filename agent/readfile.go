@@ -51,7 +51,7 @@ func readFile(_ context.Context, e env, args json.RawMessage) (output, error) {
 	if err != nil {
 		return output{}, err
 	}
-	e.changes.known.note(at, text)
+	e.known.note(at, text)
 	start, end := 1, 0
 	if in.Range != nil {
 		start, end = max(in.Range.Start, 1), in.Range.End

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,36 +11,31 @@ import (
 	"time"
 )
 
-// run is one task being worked on. Its goroutine owns everything but what mu
-// guards, which the calls beside each other share.
+// run is one task being worked on, with what its threads share. Its goroutine
+// owns everything but what mu guards.
 type run struct {
-	a *Agent
-	t Task
-	s *session // set once its turn has come
+	a    *Agent
+	task Task
+	s    *session // set once its turn has come
+	own  *thread  // the session's conversation; set with s
 	// changes are those of files; set with s.
 	changes *changes
-	// partial is text of an answer that broke off.
-	partial  string
-	noImages bool // the provider refused them
-	circles  circles
-	said     string    // complete answers before the last turn: a person added to them
-	waited   bool      // for servers that were starting
-	added    []string  // what a person added after it began
-	leftTold bool      // that not all tools find room
-	missing  []string  // those that still were when the run began
-	given    []Message // of the MCP prompt that it begins with
+	waited  bool      // for servers that were starting
+	missing []string  // those that still were when the run began
+	given   []Message // of the MCP prompt that it begins with
 
-	mu     sync.Mutex
-	res    Result          // ToolCalls, Untracked and Usage are changed by calls
-	spent  int             // tokens for the limit: what the provider told, else a guess
-	ids    map[string]int  // how often a call's id was given
-	ended  map[string]bool // ids of calls whose end was told
-	closed bool            // nothing is told any more
+	mu       sync.Mutex
+	res      Result
+	spent    int             // tokens for the limit: what the provider told, else a guess
+	ids      map[string]int  // how often a call's id was given
+	ended    map[string]bool // ids of calls whose end was told
+	leftTold bool            // that not all tools find room
+	closed   bool            // nothing is told any more
 }
 
 func newRun(a *Agent, t Task) *run {
 	t.Limits = t.Limits.orDefaults()
-	return &run{a: a, t: t, ids: map[string]int{}, ended: map[string]bool{}, res: Result{
+	return &run{a: a, task: t, ids: map[string]int{}, ended: map[string]bool{}, res: Result{
 		RunID: t.RunID, Session: t.Session,
 		Mentions: []MentionResult{}, ToolCalls: []ToolCallResult{}, Changed: []ChangedFile{}, Untracked: []string{},
 	}}
@@ -49,10 +43,10 @@ func newRun(a *Agent, t Task) *run {
 
 // folders are those of now: some may come or go while the run lives.
 func (r *run) folders() folders {
-	if r.t.Folders == nil {
+	if r.task.Folders == nil {
 		return nil
 	}
-	return findFolders(r.t.Folders())
+	return findFolders(r.task.Folders())
 }
 
 func (l Limits) orDefaults() Limits {
@@ -73,12 +67,12 @@ func (l Limits) orDefaults() Limits {
 // start waits for the session's turn and works.
 func (r *run) start(ctx context.Context) error {
 	switch {
-	case strings.TrimSpace(r.t.words()) == "" && r.t.MCPPrompt == nil:
+	case strings.TrimSpace(r.task.words()) == "" && r.task.MCPPrompt == nil:
 		return refuse(KindInternal, ErrEmptyPrompt, "The prompt is empty: write what is to be done.")
-	case len(r.t.Prompt) > MaxPrompt:
-		return refuse(KindContext, ErrLongPrompt, fmt.Sprintf("The prompt has %d bytes, at most %d (4 MiB) are taken: mention the text as a resource or let the agent read the file.", len(r.t.Prompt), MaxPrompt))
+	case len(r.task.Prompt) > MaxPrompt:
+		return refuse(KindContext, ErrLongPrompt, fmt.Sprintf("The prompt has %d bytes, at most %d (4 MiB) are taken: mention the text as a resource or let the agent read the file.", len(r.task.Prompt), MaxPrompt))
 	}
-	s := r.a.sessions.enter(sessionKey{r.t.Folder, r.t.Session})
+	s := r.a.sessions.enter(sessionKey{r.task.Folder, r.task.Session})
 	defer r.a.sessions.leave(s)
 	if err := s.acquire(ctx); err != nil {
 		return err
@@ -88,8 +82,8 @@ func (r *run) start(ctx context.Context) error {
 		return err
 	}
 	defer r.a.sessions.finish(ctx, s, r.a.calls.own)
-	r.s = s
-	r.changes = &changes{locks: &r.a.locks, known: &s.known, undo: r.a.undo.start(r.t.RunID), step: noStep}
+	r.s, r.own = s, &thread{run: r, s: s}
+	r.changes = &changes{locks: &r.a.locks, undo: r.a.undo.start(r.task.RunID), step: noStep}
 	r.knowAttachment()
 	if err := r.startsWith(ctx); err != nil {
 		return err
@@ -118,15 +112,29 @@ func (r *run) charge(used Usage, tokens int) {
 	}
 	r.res.Usage = r.res.Usage.Add(used)
 	if sum := r.res.Usage; !r.closed {
-		r.t.Host.Emit(Event{Kind: EventUsage, Usage: &sum})
+		r.task.Host.Emit(Event{Kind: EventUsage, Usage: &sum})
 	}
+}
+
+// stepped counts a model call.
+func (r *run) stepped() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.res.Steps++
+}
+
+// tellText makes text the answer so far.
+func (r *run) tellText(text string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.res.Text = text
 }
 
 // tokensLeft is what the limit leaves to the run.
 func (r *run) tokensLeft() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.t.Limits.Tokens - r.spent
+	return r.task.Limits.Tokens - r.spent
 }
 
 func (r *run) usage() Usage {
@@ -138,7 +146,7 @@ func (r *run) usage() Usage {
 // notKept tells that the session's file cannot be written; the run goes on.
 func (r *run) notKept(err error) {
 	if r.a.sessions.tellOnce() {
-		r.a.log.Error("sessions cannot be kept on disk", "session", r.t.Session, "error", err)
+		r.a.log.Error("sessions cannot be kept on disk", "session", r.task.Session, "error", err)
 		r.emit(Event{Kind: EventNotice, Delta: "This session cannot be kept on disk and is lost with this process: " + r.a.tellable(err.Error(), 300)})
 	}
 }
@@ -150,44 +158,34 @@ func refuse(kind ErrorKind, cause error, message string) error {
 // work runs the loop and leaves a history that the next prompt can stand on,
 // whatever happens.
 func (r *run) work(ctx context.Context) (err error) {
-	r.a.runs.Store(r.t.RunID, r)
-	defer r.a.runs.Delete(r.t.RunID)
-	r.s.ask(r.t.RunID, r.a.tellable(r.t.title(), titleChars), r.t.typed(), r.t.words())
+	r.a.runs.Store(r.task.RunID, r)
+	defer r.a.runs.Delete(r.task.RunID)
+	r.s.ask(r.task.RunID, r.a.tellable(r.task.title(), titleChars), r.task.typed(), r.task.words())
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("a run panicked", "run", r.t.RunID, "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
+			r.a.log.Error("a run panicked", "run", r.task.RunID, "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = &ProviderError{Kind: KindInternal, Message: "internal error: the run ended unexpectedly; the log has the details"}
 		}
 		if err != nil {
-			r.broken(err)
+			r.own.broken(err)
 		}
-		r.t.Steer.Close()
+		r.task.Steer.Close()
 	}()
-	r.t.Steer.keep(r.s.steer)
+	r.task.Steer.keep(r.s.steer)
 	return r.react(ctx)
 }
 
-// broken ends the history of a run that failed or was cancelled: what was
-// received is kept, and the roles go on alternating.
-func (r *run) broken(err error) {
-	note := "[the run was cancelled here]"
-	if pe, ok := errors.AsType[*ProviderError](err); ok {
-		note = "[the run failed: " + r.a.tellable(pe.Message, 200) + "]"
-	}
-	r.s.add(Message{Role: Assistant, Text: noted(cmp.Or(r.partial, r.s.streamed()), note)})
-}
-
 // shelf is where the run's long results are kept.
-func (r *run) shelf() shelf { return r.a.results.of(sessionKey{r.t.Folder, r.t.Session}) }
+func (r *run) shelf() shelf { return r.a.results.of(sessionKey{r.task.Folder, r.task.Session}) }
 
 // knowAttachment notes what the model sees of a file without reading it.
 func (r *run) knowAttachment() {
-	d := r.t.Attachment
+	d := r.task.Attachment
 	if d == nil || d.Whole == "" {
 		return
 	}
-	if at, err := r.folders().resolve(d.Path, r.t.Host); err == nil {
-		r.changes.known.note(at, d.Whole)
+	if at, err := r.folders().resolve(d.Path, r.task.Host); err == nil {
+		r.s.known.note(at, d.Whole)
 	}
 }
 
@@ -196,7 +194,7 @@ func (r *run) emit(e Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !r.closed {
-		r.t.Host.Emit(e)
+		r.task.Host.Emit(e)
 	}
 }
 
@@ -222,7 +220,7 @@ func (r *run) emitCall(e ToolCallEvent, last bool) {
 		return
 	}
 	r.ended[e.ID] = last
-	r.t.Host.Emit(Event{Kind: EventToolCall, ToolCall: &e})
+	r.task.Host.Emit(Event{Kind: EventToolCall, ToolCall: &e})
 }
 
 // record notes the end of a call.

@@ -97,31 +97,31 @@ func (s *Steer) take(last bool) []string {
 // steered gives what a person added for the next turn, in order; nothing where
 // the run has no turn left. Where nothing waits and this is the last turn,
 // nothing is taken from then on.
-func (r *run) steered(last bool) []string {
-	if r.limit() != nil {
+func (t *thread) steered(last bool) []string {
+	if t.limit() != nil {
 		return nil
 	}
-	texts := r.t.Steer.take(last)
+	texts := t.task.Steer.take(last)
 	if len(texts) > 0 {
-		r.circles = circles{} // a person's word is something new
+		t.circles = circles{} // a person's word is something new
 	}
 	return texts
 }
 
 // give adds to the history what a person added: its mentions are read.
-func (r *run) give(ctx context.Context, texts []string) {
+func (t *thread) give(ctx context.Context, texts []string) {
 	if len(texts) == 0 {
 		return
 	}
 	var parts []string
 	var images []Image
-	for _, t := range texts {
-		e := r.expand(ctx, t)
-		parts = append(parts, e.content(t, nil, r.t.Limits.MentionChars))
+	for _, text := range texts {
+		e := t.expand(ctx, text)
+		parts = append(parts, e.content(text, nil, t.task.Limits.MentionChars))
 		images = append(images, e.images...)
 	}
-	r.added = append(r.added, texts...)
-	r.s.join(len(texts), []Message{user(parts, images)})
+	t.wants = append(t.wants, texts...)
+	t.s.join(len(texts), []Message{user(parts, images)})
 }
 
 // user makes a user message of parts; images that are too many are told of.

@@ -59,6 +59,7 @@ type Task struct {
 	LLM       LLM
 	Approval  Approval
 	Limits    Limits
+	Mode      Mode // how to work; "": ModeReAct
 	Host      Host
 	Steer     *Steer // what a person adds meanwhile; nil: nothing can be added
 }
@@ -107,9 +108,10 @@ type Approval struct {
 // Question asks a person about one tool call.
 type Question struct {
 	ID          string // 128-bit random, hex
-	Kind        string // "tool" or "sample"
+	Kind        string // "tool", "sample" or "plan"
 	RunID       string
 	Session     string
+	Part        string // of the run that asks: "step 2"; empty: the run's own conversation
 	Server      string // empty for a built-in tool
 	Tool        string // the server's own name
 	Title       string // what the server calls it for people; empty: nothing else
@@ -130,6 +132,9 @@ type Question struct {
 	Preview *Preview
 	// Sample is what a question of kind "sample" is about; nil: of another kind.
 	Sample *SampleQuestion
+	// Plan is what a question of kind "plan" is about, with all its steps pending;
+	// nil: of another kind.
+	Plan *PlanState
 	// Recheck looks at the rules again, before a question that waited in a
 	// queue is shown: decided is true when it need not be asked any more.
 	Recheck func() (a Answer, decided bool)
@@ -153,6 +158,9 @@ type Answer struct {
 	Reason    string          // for the model, of a denial: "dismissed", "no answer in 600 s", or the person's words
 	Arguments json.RawMessage // edited arguments; nil: as asked
 	Content   json.RawMessage // what was asked for, of questions that want more than a decision
+	// Plan answers a question of kind "plan"; nil: the run stops, and Reason says
+	// why ("dismissed", "no answer in 600 s").
+	Plan *PlanAnswer
 	// Kept is called once the answer counts: what is remembered of it decides
 	// the next Recheck. May be nil.
 	Kept func()
@@ -175,7 +183,7 @@ type Result struct {
 	Status     string `json:"status"` // completed or stopped; beside an error cancelled or failed
 	Text       string `json:"text"`
 	Steps      int    `json:"steps"`
-	StopReason string `json:"stopReason"` // end_turn, max_steps, max_tokens, length, content_filter, loop …
+	StopReason string `json:"stopReason"` // end_turn, max_steps, max_tokens, length, content_filter, loop, plan_stopped …
 	// Note says of a stopped run what stopped it and how to go on.
 	Note      string           `json:"note,omitempty"`
 	Mentions  []MentionResult  `json:"mentions"`
@@ -183,6 +191,7 @@ type Result struct {
 	Changed   []ChangedFile    `json:"changed"`
 	Untracked []string         `json:"untracked"`
 	Usage     Usage            `json:"usage"`
+	Plan      []PlanStep       `json:"plan,omitempty"` // the last plan that ran
 }
 
 // ChangedFile is a file that a run changed.

@@ -49,9 +49,10 @@ func (o *offering) forget() {
 
 // wish is what a request needs of the servers' tools.
 type wish struct {
-	room   int       // tokens that they may take
-	prompt string    // what the user wants
-	of     *offering // the session's; never nil
+	room   int              // tokens that they may take
+	prompt string           // what the user wants
+	of     *offering        // the thread's; never nil
+	offers func(*tool) bool // the tools that may be called at all; nil: every one
 }
 
 // toolRoom is how many tokens the servers' tools may take of a request.
@@ -68,6 +69,18 @@ func choose(own, served []*tool, w wish) toolset {
 	set := toolset{byName: make(map[string]*tool, len(own)+len(served))}
 	for _, t := range slices.Concat(own, served) {
 		set.byName[t.model] = t
+	}
+	if w.offers != nil {
+		set.withheld = map[string]bool{}
+		withheld := func(t *tool) bool {
+			if w.offers(t) {
+				return false
+			}
+			delete(set.byName, t.model)
+			set.withheld[t.model] = true
+			return true
+		}
+		own, served = slices.DeleteFunc(slices.Clone(own), withheld), slices.DeleteFunc(slices.Clone(served), withheld)
 	}
 	own = slices.Clone(own[:min(len(own), maxTools-reservedTools)]) // sixty servers have as many with their virtual ones
 	chosen := served

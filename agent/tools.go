@@ -59,6 +59,8 @@ type env struct {
 	web      *fetcher                  // never nil
 	unsaved  func() []string           // files that the run changed and that are not on disk yet; may be nil
 	changes  *changes                  // what the run changes of files; never nil
+	edits    *edits                    // those of the thread; never nil
+	known    *known                    // what the thread has seen of files; never nil
 	asked    bool                      // a person has approved just this call
 	changed  func(Change)              // hears of what was changed without asking; may be nil
 	progress func(mcp.Progress)        // never nil
@@ -92,12 +94,13 @@ type output struct {
 
 // toolset is what one request offers.
 type toolset struct {
-	specs  []ToolSpec
-	byName map[string]*tool // leads a name of the model back to its tool, offered or not
-	left   []string         // servers with tools that found no room, sorted
-	leftN  int
-	served int      // how many tools the servers have
-	names  []string // all tools of the servers in left, a line each; nil: too many to list
+	specs    []ToolSpec
+	byName   map[string]*tool // leads a name of the model back to its tool, offered or not
+	withheld map[string]bool  // names of the tools that this thread may not call
+	left     []string         // servers with tools that found no room, sorted
+	leftN    int
+	served   int      // how many tools the servers have
+	names    []string // all tools of the servers in left, a line each; nil: too many to list
 }
 
 // tools returns what can be called now: our own, then the servers'.
@@ -122,12 +125,6 @@ func (a *Agent) tools(files bool) (own, served []*tool) {
 	}
 	a.shaped.keep(seen)
 	return own, served
-}
-
-// toolset takes what can be called now, and offers what a request needs of it.
-func (a *Agent) toolset(files bool, w wish) toolset {
-	own, served := a.tools(files)
-	return choose(own, served, w)
 }
 
 func (t *tool) spec() ToolSpec {

@@ -33,7 +33,7 @@ func writeFile(ctx context.Context, e env, args json.RawMessage) (output, error)
 		if err != nil || !f.exists() || after == f.text {
 			return after, err
 		}
-		seen, err := e.changes.unchanged(f)
+		seen, err := e.unchanged(f)
 		if err == nil && !seen {
 			err = fmt.Errorf("%q exists and was not read in this session: read it first, or use edit_file. Nothing was changed", f.at.shown)
 		}
