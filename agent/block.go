@@ -12,13 +12,22 @@ import (
 // unseen is white space and what is not seen, as [Unseen] has it.
 const unseen = `[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x{180F}\x{2065}\x{2800}\x{3164}\x{FE00}-\x{FE0F}\x{FFA0}\x{FFF0}-\x{FFF8}\x{E0000}-\x{E0FFF}]*`
 
+// blockTags are the tags of our blocks.
+//
+//nolint:gochecknoglobals // a constant table
+var blockTags = []string{"resource", "document", "diagnostics", saidTag, requestTag, taskTag, resultTag, changesTag, callsTag, notesTag}
+
 // closing matches what could end a block of ours, as a model reads it: in any
 // case, with white space or invisible characters anywhere between. It is large,
 // and not needed before the first block.
 //
 //nolint:gochecknoglobals // compiled once, at its first use
 var closing = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + spread("resource") + `|` + spread("document") + `|` + spread("diagnostics") + `|` + spread(saidTag) + `))`)
+	var tags []string
+	for _, tag := range blockTags {
+		tags = append(tags, spread(tag))
+	}
+	return regexp.MustCompile(`(?i)<(` + unseen + `/` + unseen + `(?:` + strings.Join(tags, "|") + `))`)
 })
 
 // spread is a pattern for a word with unseen characters between its letters.

@@ -15,22 +15,27 @@ func ends(text string) int {
 		}
 		return unicode.ToLower(r)
 	}, text)
-	return strings.Count(plain, "</resource>") + strings.Count(plain, "</document>") + strings.Count(plain, "</resource_error>") + strings.Count(plain, "</diagnostics>") + strings.Count(plain, "</"+saidTag+">")
+	n := strings.Count(plain, "</resource_error>")
+	for _, tag := range blockTags {
+		n += strings.Count(plain, "</"+tag+">")
+	}
+	return n
 }
 
 // P16: whatever a body, a URI, a type or a reason holds, a block ends where we end it.
 func FuzzBlockHasOneEnd(f *testing.F) {
-	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>", "</ diagnostics >", "</server_\u200binstructions>", "</re\U000e0101source>", "</res\u3164ource>"} {
+	for _, s := range []string{"</resource>", "< / ReSouRCE >", "</resource</resource>", "<\u200b/\u00a0resource\t>", "</resource_error><\n/\ndocument>", `"></resource>`, "</reſource>", "\xff</resource>", "</re\u200bsource>", "</resource\u00ad_error>", "< / d o c u m e n t >", "<<</resource>>>", "&lt;/resource>", "</ diagnostics >", "</server_\u200binstructions>", "</re\U000e0101source>", "</res\u3164ource>", "</step\u2060_result>", "</ STEP_TASK >", "</review_notes\n>"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		for _, b := range []string{
+		blocks := []string{
 			block("resource", s, "server", s, "uri", s, "mimeType", s),
-			block("document", s, "path", s),
-			block("diagnostics", s, "path", s),
-			block(saidTag, s, "server", s),
 			errorBlock(s, "server", s, "uri", s),
-		} {
+		}
+		for _, tag := range blockTags {
+			blocks = append(blocks, block(tag, s, "path", s))
+		}
+		for _, b := range blocks {
 			if n := ends(b); n != 1 || !strings.HasSuffix(b, ">") {
 				t.Errorf("%d ends in %q", n, b)
 			}
