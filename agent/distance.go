@@ -1,12 +1,13 @@
 package agent
 
 import (
+	"fmt"
 	"strings"
 
 	"agentls/mcp"
 )
 
-// maxNearest is how many URIs are offered for one that is unknown.
+// maxNearest is how many names or URIs are offered for one that is unknown.
 const maxNearest = 3
 
 // EditDistance is how many bytes of a short name have to be changed, put in,
@@ -32,6 +33,50 @@ func EditDistance(a, b string) int {
 		before, above, row = above, row, before
 	}
 	return above[len(b)]
+}
+
+// IsNear reports whether name was perhaps meant to be known: a few letters are
+// other ones, or the beginning is missing. What all commands begin with does
+// not count.
+func IsNear(name, known string) bool {
+	name, known = strings.ToLower(name), strings.ToLower(known)
+	const prefix = "agentls."
+	name, known = strings.TrimPrefix(name, prefix), strings.TrimPrefix(known, prefix)
+	if name != "" && strings.HasSuffix(known, "."+name) {
+		return true
+	}
+	limit := len(known)/4 + 1
+	if len(known) > 2 {
+		limit = max(limit, 2) // two letters that changed places
+	}
+	return max(len(name)-len(known), len(known)-len(name)) <= limit && EditDistance(name, known) <= limit
+}
+
+// maxSuggested is how many names an error lists: a server may have thousands.
+const maxSuggested = 40
+
+// Suggest ends an error message about a name with those that were perhaps
+// meant, or else with all of a few.
+func Suggest(name string, known []string) string {
+	var nearest []string
+	for _, k := range known {
+		if IsNear(name, k) {
+			nearest = append(nearest, k)
+		}
+	}
+	switch {
+	case len(nearest) > 0:
+		return "; did you mean " + strings.Join(nearest[:min(len(nearest), maxNearest)], " or ") + "?"
+	case len(known) == 0:
+		return ""
+	case len(known) == 1:
+		return "; there is only " + known[0]
+	}
+	all := known[:min(len(known), maxSuggested)]
+	if n := len(known) - len(all); n > 0 {
+		return fmt.Sprintf("; there are %s and %d more", strings.Join(all, ", "), n)
+	}
+	return "; there are " + strings.Join(all, ", ")
 }
 
 // NearestURIs gives the URIs that were perhaps meant, the best first: those

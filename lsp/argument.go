@@ -82,48 +82,11 @@ func fields(t reflect.Type) []string {
 // suggest ends an error message with the names that were perhaps meant, or
 // else with all of a few.
 func suggest(name string, known []string) string {
-	var nearest []string
-	for _, k := range known {
-		if isNear(name, k) {
-			nearest = append(nearest, clean(k))
-		}
+	shown := make([]string, len(known))
+	for i, k := range known {
+		shown[i] = clean(k)
 	}
-	switch {
-	case len(nearest) > 0:
-		return "; did you mean " + strings.Join(nearest[:min(len(nearest), 3)], " or ") + "?"
-	case len(known) == 0:
-		return ""
-	case len(known) == 1:
-		return "; there is only " + clean(known[0])
-	}
-	var all []string
-	for _, k := range known[:min(len(known), maxSuggested)] {
-		all = append(all, clean(k))
-	}
-	if n := len(known) - len(all); n > 0 {
-		return fmt.Sprintf("; there are %s and %d more", strings.Join(all, ", "), n)
-	}
-	return "; there are " + strings.Join(all, ", ")
-}
-
-// maxSuggested is how many names an error lists: a server may have thousands.
-const maxSuggested = 40
-
-// isNear reports whether name was perhaps meant to be known: a few letters are
-// other ones, or the beginning is missing. What all commands begin with does
-// not count.
-func isNear(name, known string) bool {
-	name, known = strings.ToLower(name), strings.ToLower(known)
-	const prefix = "agentls."
-	name, known = strings.TrimPrefix(name, prefix), strings.TrimPrefix(known, prefix)
-	if name != "" && strings.HasSuffix(known, "."+name) {
-		return true
-	}
-	limit := len(known)/4 + 1
-	if len(known) > 2 {
-		limit = max(limit, 2) // two letters that changed places
-	}
-	return max(len(name)-len(known), len(known)-len(name)) <= limit && agent.EditDistance(name, known) <= limit
+	return agent.Suggest(name, shown)
 }
 
 // deref gives what an optional field holds, or the zero value.

@@ -1,7 +1,6 @@
 package lsp
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,7 +13,6 @@ import (
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
-	"agentls/agent"
 	"agentls/agent/config"
 )
 
@@ -62,129 +60,41 @@ func (c *chooser) isNeeded() bool {
 // endpoint itself refuses is not written; where none answers, a choice that is
 // whole is, with a warning: a program that does not run yet, a laptop without a
 // network.
-func (c *chooser) set(ctx context.Context, t target) (any, error) {
+func (c *chooser) set(ctx context.Context, command string, t config.Target) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.most)
 	defer cancel()
 	testing, done := context.WithTimeout(ctx, c.most*3/4) // the rest is for writing
 	defer done()
-	models, warning, err := c.test(testing, &t)
+	models, warning, err := c.setup(c.s.cfg.Load()).Test(testing, &t)
 	if err != nil {
-		return nil, err
+		return nil, c.failure(command, err)
 	}
-	if t.Choice.Model == "" {
-		if t.Choice.Model, err = c.onlyModel(t, models); err != nil {
-			return nil, err
-		}
+	if t.Choice.Model != "" {
+		return c.write(ctx, t, c.s.tell(warning))
 	}
-	if t.Choice.Model == "" { // a person has to say
-		f := config.Found{Provider: t.Provider, Title: t.title, KeyVariable: t.KeyVariable, Here: config.IsLoopback(t.Provider.BaseURL), Models: models}
-		c.keep([]config.Found{f})
-		c.offer([]config.Found{f})
-		return c.result(c.s.cfg.Load(), []config.Found{f}), nil
+	if c.s.peer.features.approvals { // it asks by itself
+		return nil, badf("%s: model is missing; %s offers %s", command, t.Title, config.Some(models))
 	}
-	if warning == "" {
-		if t.Choice.Model, err = listed(t, models); err != nil {
-			return nil, err
-		}
-	}
-	return c.write(ctx, t, warning)
+	f := config.Found{Provider: t.Provider, Title: t.Title, KeyVariable: t.KeyVariable, Here: config.IsLoopback(t.Provider.BaseURL), Models: models}
+	c.keep([]config.Found{f})
+	c.offer([]config.Found{f})
+	return c.result(c.s.cfg.Load(), []config.Found{f}), nil
 }
 
-// test asks the endpoint for its models. warning: it could not be reached.
-func (c *chooser) test(ctx context.Context, t *target) (models []string, warning string, err error) {
-	asked := t.Provider
-	asked.Model = cmp.Or(t.Choice.Model, asked.Model) // what is wrong is told of this one
-	models, err = c.s.o.Models(ctx, asked)
-	if pe := (*agent.ProviderError)(nil); err != nil && errors.As(err, &pe) && pe.Kind != agent.KindAuth && pe.Kind != agent.KindNetwork && !endsInVersion(t.Provider.BaseURL) {
-		// The address of the server instead of its API is the usual mistake.
-		asked.BaseURL = strings.TrimRight(asked.BaseURL, "/") + "/v1"
-		if more, e := c.s.o.Models(ctx, asked); e == nil {
-			models, err = more, nil
-			t.Provider.BaseURL, t.Choice.BaseURL, t.Moves = asked.BaseURL, asked.BaseURL, true
-		}
-	}
-	if err == nil {
-		return config.Usable(models), "", nil
-	}
-	pe := agent.AsProviderError(err)
+// failure is an error of a set-up, as the command answers it.
+func (c *chooser) failure(command string, err error) error {
+	e, ok := errors.AsType[*config.SetupError](err)
 	switch {
-	case context.Cause(ctx) != nil && isCancel(context.Cause(ctx)):
-		return nil, "", context.Cause(ctx)
-	case pe.Kind == agent.KindNetwork && pe.Retryable && t.Choice.Model != "":
-		return nil, "It could not be asked whether it has this model: " + c.s.tell(pe.Message), nil
-	case pe.Kind == agent.KindInternal:
-		return nil, "", err
+	case !ok:
+		return err
+	case e.Unfit:
+		return badf("%s: %s", command, c.s.o.Secrets.Redact(e.Message))
 	}
-	return nil, "", failed("nothing was written: %s", c.s.o.Secrets.Redact(pe.Message))
-}
-
-func endsInVersion(base string) bool {
-	last := base[strings.LastIndexByte(strings.TrimRight(base, "/"), '/')+1:]
-	return len(last) > 1 && last[0] == 'v' && last[1] >= '0' && last[1] <= '9'
-}
-
-// onlyModel is the model of a provider that leaves no choice: it has one, or
-// the configured one is of its list. "" : a person has to choose.
-func (c *chooser) onlyModel(t target, models []string) (string, error) {
-	switch {
-	case len(models) == 0:
-		return "", failed("nothing was written: %s lists no model%s", t.title, pull(t.Provider.BaseURL, t.title))
-	case len(models) == 1:
-		return models[0], nil
-	case slices.Contains(models, t.Provider.Model) && t.Moves:
-		return t.Provider.Model, nil
-	case c.s.peer.features.approvals:
-		return "", badf("%s: model is missing; %s offers %s", t.command, t.title, some(models))
-	}
-	return "", nil
-}
-
-// pull says how a program on this machine gets its first model.
-func pull(base, title string) string {
-	switch {
-	case strings.EqualFold(title, "Ollama"):
-		return ": get one, as by `ollama pull qwen3`, and run agentls.setup again"
-	case config.IsLoopback(base):
-		return ": load one in it, and run agentls.setup again"
-	}
-	return ": see what your account with it may use"
-}
-
-// listed finds a model in a list. Some lists hold more than the name that is
-// used: a folder before it, a default tag behind it.
-func listed(t target, models []string) (string, error) {
-	want := t.Choice.Model
-	for _, name := range []string{want, want + ":latest", "models/" + want} {
-		if slices.Contains(models, name) {
-			return want, nil
-		}
-	}
-	if len(models) == 0 {
-		return "", failed("nothing was written: %s lists no model%s", t.title, pull(t.Provider.BaseURL, t.title))
-	}
-	var near []string
-	for _, name := range models {
-		if isNear(want, name) || strings.Contains(strings.ToLower(name), strings.ToLower(want)) {
-			near = append(near, name)
-		}
-	}
-	if len(near) > 0 {
-		return "", badf("%s: %s does not list the model %q; did you mean %s?", t.command, t.title, clip(want, 100), strings.Join(near[:min(len(near), 3)], " or "))
-	}
-	return "", badf("%s: %s does not list the model %q; it offers %s", t.command, t.title, clip(want, 100), some(models))
-}
-
-// some names the first few models.
-func some(models []string) string {
-	const few = 8
-	if len(models) > few {
-		return fmt.Sprintf("%s and %d more", strings.Join(models[:few], ", "), len(models)-few)
-	}
-	return strings.Join(models, ", ")
+	return failed("%s", c.s.o.Secrets.Redact(e.Message))
 }
 
 // write puts the choice into the user's file and into force.
-func (c *chooser) write(ctx context.Context, t target, warning string) (setupResult, error) {
+func (c *chooser) write(ctx context.Context, t config.Target, warning string) (setupResult, error) {
 	file := c.s.o.Config.File()
 	r := setupResult{Provider: t.Choice.Name, Model: t.Choice.Model, Config: file, Warning: warning}
 	if c.s.isDirty(file) {

@@ -96,10 +96,10 @@ func (c *chooser) ask(ctx context.Context, found []config.Found) {
 		}
 		return
 	}
-	t, err := c.target(c.s.cfg.Load(), "agentls.setup", c.link(f, model).argument())
+	t, err := c.setup(c.s.cfg.Load()).Target(c.link(f, model).wish())
 	var result any
 	if err == nil {
-		result, err = c.set(c.s.alive, t) // ctx ends with the question
+		result, err = c.set(c.s.alive, "agentls.setup", t) // ctx ends with the question
 	}
 	switch r, written := result.(setupResult); {
 	case err != nil && c.s.alive.Err() == nil:
@@ -143,7 +143,7 @@ func (c *chooser) askModel(ctx context.Context, f config.Found) (string, bool) {
 		}
 		return 0
 	})
-	text := fmt.Sprintf("agentls: which model of %s (%s) is to answer? It is written into %s.", clean(f.Title), clean(shownURL(f.BaseURL)), clean(c.s.o.Config.File()))
+	text := fmt.Sprintf("agentls: which model of %s (%s) is to answer? It is written into %s.", clean(f.Title), clean(config.ShownURL(f.BaseURL)), clean(c.s.o.Config.File()))
 	return c.pick(ctx, "model", text, options, f)
 }
 
@@ -204,7 +204,7 @@ func (c *chooser) tellNothing(found []config.Found) {
 		if f.Problem != "" {
 			parts = append(parts, clean(f.Title)+": "+c.s.tell(f.Problem))
 		} else {
-			parts = append(parts, clean(f.Title)+" lists no model"+pull(f.BaseURL, f.Title))
+			parts = append(parts, clean(f.Title)+" lists no model"+c.setup(c.s.cfg.Load()).Pull(f.BaseURL, f.Title))
 		}
 	}
 	text := "agentls: no model was found that could answer. " + strings.Join(parts, ". ")

@@ -39,8 +39,8 @@ func (c *chooser) link(f config.Found, model string) setUpLink {
 	return l
 }
 
-func (l setUpLink) argument() setupArg {
-	return setupArg{Provider: &l.Provider, BaseURL: &l.BaseURL, Model: &l.Model, KeyVariable: &l.KeyVariable}
+func (l setUpLink) wish() config.Wish {
+	return config.Wish{Provider: l.Provider, BaseURL: l.BaseURL, Model: l.Model, KeyVariable: l.KeyVariable}
 }
 
 func (l setUpLink) words() string {

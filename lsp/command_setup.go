@@ -3,9 +3,6 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"net/url"
-	"strconv"
-	"strings"
 	"time"
 
 	"agentls/agent/config"
@@ -79,11 +76,11 @@ func prepareSetup(s *Server, _ context.Context, arg setupArg, in invocation) (se
 		if !given {
 			return s.chooser.look(ctx, cfg)
 		}
-		t, err := s.chooser.target(cfg, in.command, arg)
+		t, err := s.chooser.setup(cfg).Target(arg.wish())
 		if err != nil {
-			return nil, err
+			return nil, s.chooser.failure(in.command, err)
 		}
-		return s.chooser.set(ctx, t)
+		return s.chooser.set(ctx, in.command, t)
 	}, nil
 }
 
@@ -104,6 +101,21 @@ func (c *chooser) look(ctx context.Context, cfg *config.Config) (any, error) {
 	return c.result(cfg, found), nil
 }
 
+// wish is the argument as a person's wish.
+func (a setupArg) wish() config.Wish {
+	return config.Wish{Provider: deref(a.Provider), BaseURL: deref(a.BaseURL), Model: deref(a.Model), KeyVariable: deref(a.KeyVariable)}
+}
+
+func (c *chooser) setup(cfg *config.Config) config.Setup {
+	return config.Setup{Discovery: c.discovery(cfg), Words: config.SetupWords{
+		Again: "run agentls.setup again",
+		NoKey: "in the environment of the server: set it where your editor starts, restart the editor",
+		Give: func(provider, baseURL string) string {
+			return fmt.Sprintf("{\"provider\": %.100q, \"baseURL\": %q}", provider, baseURL)
+		},
+	}}
+}
+
 func (c *chooser) discovery(cfg *config.Config) config.Discovery {
 	d := config.Discovery{Source: c.s.o.Config, Config: *cfg, Local: c.s.o.Local, Models: c.s.o.Models}
 	if d.Local == nil {
@@ -116,154 +128,11 @@ func (c *chooser) result(cfg *config.Config, found []config.Found) foundResult {
 	r := foundResult{Found: []foundInfo{}, Config: c.s.o.Config.File()}
 	for _, f := range found {
 		r.Found = append(r.Found, foundInfo{
-			Provider: f.Name, Title: clean(f.Title), BaseURL: shownURL(f.BaseURL), Models: append([]string{}, f.Models...), Model: f.Model, KeyVariable: f.KeyVariable,
+			Provider: f.Name, Title: clean(f.Title), BaseURL: config.ShownURL(f.BaseURL), Models: append([]string{}, f.Models...), Model: f.Model, KeyVariable: f.KeyVariable,
 			InForce: f.Configured && f.Name == cfg.Provider.Name, Error: c.s.tell(f.Problem),
 		})
 	}
 	return r
-}
-
-// shownURL is a base URL without a password in it.
-func shownURL(base string) string {
-	u, err := url.Parse(base)
-	if err != nil {
-		return ""
-	}
-	u.User, u.RawQuery = nil, ""
-	return u.String()
-}
-
-// target is what a choice is about: an endpoint to ask, and what is to be
-// written about it.
-type target struct {
-	config.Choice
-	config.Provider        // as it will be, for the questions to it
-	title           string // as people know it
-	command         string
-}
-
-// target makes sense of the argument: which provider, at which address, with
-// which key.
-func (c *chooser) target(cfg *config.Config, command string, arg setupArg) (t target, err error) {
-	d := c.discovery(cfg)
-	name, base := deref(arg.Provider), deref(arg.BaseURL)
-	if name == "" && base == "" {
-		if name = cfg.Provider.Name; name == config.Offline || name == "" {
-			return t, badf("%s: provider is missing; give {\"provider\": \"…\", \"model\": …}, one of %s, or nothing at all to look for them", command, strings.Join(knownNames(d), ", "))
-		}
-	}
-	if name == "" {
-		name = nameOf(d, base)
-	}
-	if name == config.Offline {
-		return t, badf("%s: offline is built in and has no address; to choose it write \"provider\": \"offline\" into %s", command, c.s.o.Config.File())
-	}
-	p, configured := cfg.Providers[name]
-	known, isKnown := d.Named(name)
-	if base != "" {
-		known, isKnown = d.Known(base)
-	} else if configured {
-		known, isKnown = d.Known(p.BaseURL)
-	}
-	switch {
-	case configured && base != "" && !sameOrigin(base, p.BaseURL) && (p.APIKey != "" || len(p.Headers) > 0):
-		return t, badf("%s: the provider %q is at %s already and has a key, which is not sent elsewhere; give another name for %s, or change the address in %s", command, name, shownURL(p.BaseURL), shownURL(base), c.s.o.Config.File())
-	case configured && p.Err != "" && p.Model != "":
-		return t, failed("the provider %q cannot be used as it is configured: %s. Mend it in %s", name, p.Err, c.s.o.Config.File())
-	case !configured && base == "" && !isKnown:
-		return t, badf("%s: no provider is called %q%s; give {\"provider\": %q, \"baseURL\": \"http://…/v1\"} for another one", command, clip(name, 100), suggest(name, knownNames(d)), clip(name, 100))
-	}
-	if !configured {
-		p = config.Provider{Name: name}
-		if isKnown {
-			p = d.Source.Provider(known, "")
-			p.Name = nameGiven(name, known)
-		}
-	}
-	t = target{Choice: config.Choice{Name: p.Name, BaseURL: p.BaseURL, Model: deref(arg.Model)}, Provider: p, title: name, command: command}
-	if isKnown {
-		t.title = known.Title
-	}
-	if base != "" {
-		t.Choice.BaseURL, t.Provider.BaseURL, t.Moves = base, base, true
-	}
-	return t, c.key(&t, deref(arg.KeyVariable), known)
-}
-
-// nameGiven is the name of a known provider, unless it has another.
-func nameGiven(name string, known config.KnownProvider) string {
-	if strings.EqualFold(name, known.Title) || strings.EqualFold(name, known.Name) {
-		return known.Name
-	}
-	return name
-}
-
-// nameOf is the name of what is at an address: the configured one, else a new
-// one, so that none that leads elsewhere is moved there unasked.
-func nameOf(d config.Discovery, base string) string {
-	for _, at := range []string{base, strings.TrimRight(base, "/") + "/v1"} { // see chooser.test
-		if name, ok := d.Configured(at); ok {
-			return name
-		}
-	}
-	name := "other"
-	if k, ok := d.Known(base); ok {
-		name = k.Name
-	} else if config.IsLoopback(base) {
-		name = "local"
-	} else if u, err := url.Parse(base); err == nil && u.Hostname() != "" {
-		name = u.Hostname()
-	}
-	free := name
-	for i := 2; ; i++ {
-		if _, taken := d.Config.Providers[free]; !taken && free != config.Offline {
-			return free
-		}
-		free = name + "-" + strconv.Itoa(i)
-	}
-}
-
-func knownNames(d config.Discovery) (names []string) {
-	for name := range d.Config.Providers {
-		names = append(names, name)
-	}
-	for _, k := range append(config.KnownProviders(), d.Local...) {
-		if _, again := d.Config.Providers[k.Name]; !again {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-// key finds the key of a target: the configured one, that of the variable that
-// was named, or of those that are known.
-func (c *chooser) key(t *target, variable string, known config.KnownProvider) error {
-	if t.Provider.APIKey != "" && variable == "" {
-		t.KeyVariable, _ = c.s.o.Config.Key(known)
-		return nil
-	}
-	if variable != "" && !config.IsVariable(variable) {
-		return badf("%s: keyVariable must be the name of an environment variable, such as OPENAI_API_KEY, not the key itself", t.command)
-	}
-	names := known.KeyVariables
-	if variable != "" {
-		names = []string{variable}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	t.KeyVariable, t.Provider.APIKey = c.s.o.Config.Key(config.KnownProvider{KeyVariables: names})
-	if t.Provider.APIKey == "" && len(t.Provider.Headers) == 0 {
-		return failed(`%s needs a key, and %s is not set in the environment of the server: set it where your editor starts, restart the editor and run agentls.setup again; or keep the key in a file and write "apiKey": "${file:PATH}" into providers.%s of %s`,
-			t.title, strings.Join(names, " or "), t.Choice.Name, c.s.o.Config.File())
-	}
-	return nil
-}
-
-func sameOrigin(a, b string) bool {
-	x, err := url.Parse(a)
-	y, err2 := url.Parse(b)
-	return err == nil && err2 == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
 }
 
 // words says what was done, for a person.

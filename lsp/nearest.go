@@ -13,7 +13,7 @@ const maxNearest = 3
 
 // nearest gives the names that were perhaps meant, the best first.
 func nearest(name string, known []string) []string {
-	near := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !isNear(name, k) })
+	near := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !agent.IsNear(name, k) })
 	slices.SortStableFunc(near, func(a, b string) int {
 		return cmp.Compare(agent.EditDistance(strings.ToLower(name), strings.ToLower(a)), agent.EditDistance(strings.ToLower(name), strings.ToLower(b)))
 	})

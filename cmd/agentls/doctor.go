@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -109,9 +108,9 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 	case err != nil:
 		d.say(tooBad, "provider %s: %v", c.Name, err)
 	case c.Model == "":
-		d.say(tooBad, "provider: %s; it offers %s", c.Err, some(models))
+		d.say(tooBad, "provider: %s; it offers %s", c.Err, config.Some(models))
 	case len(models) > 0 && !slices.Contains(models, c.Model):
-		d.say(tooBad, "provider %s: it does not list the model %q; it offers %s", c.Name, c.Model, some(models))
+		d.say(tooBad, "provider %s: it does not list the model %q; it offers %s", c.Name, c.Model, config.Some(models))
 	default:
 		d.say(good, "provider %s: %s answers, model %s, %s", c.Name, host(c.BaseURL), c.Model, d.window(c))
 	}
@@ -149,7 +148,7 @@ func (d *doctor) unset(ctx context.Context, cfg config.Config) {
 		case f.Problem != "":
 			d.say(absent, "provider: %s could be used%s, but: %s", f.Title, from, f.Problem)
 		default:
-			d.say(absent, `provider: %s answers at %s%s, with %s; agentls.setup {"provider": %q} takes it`, f.Title, host(f.BaseURL), from, some(f.Models), f.Name)
+			d.say(absent, `provider: %s answers at %s%s, with %s; agentls.setup {"provider": %q} takes it`, f.Title, host(f.BaseURL), from, config.Some(f.Models), f.Name)
 		}
 	}
 	if len(found) == 0 {
@@ -162,18 +161,6 @@ func (d *doctor) models(ctx context.Context, c config.Provider, limit time.Durat
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return d.parts.models(ctx, c)
-}
-
-// some names the first few.
-func some(models []string) string {
-	const few = 8
-	switch {
-	case len(models) == 0:
-		return "no models"
-	case len(models) > few:
-		return fmt.Sprintf("%s and %d more", strings.Join(models[:few], ", "), len(models)-few)
-	}
-	return strings.Join(models, ", ")
 }
 
 func host(base string) string {

@@ -19,7 +19,7 @@ var remedy = regexp.MustCompile(`(?i)did you mean|there (is|are) %s|must (be|hav
 	`agentls\S* (lists|shows|says)|/\w+ lists|it offers %s|%s offers %s|is needed|are needed|one has|usage:|bad (params|textDocument)`)
 
 // helpers are funcs whose text is a remedy, as an argument of a format.
-var helpers = []string{"suggest", "nearestSlash", "pull", "remedy", "example", "usageOr"}
+var helpers = []string{"suggest", "Suggest", "nearestSlash", "Pull", "remedy", "example", "usageOr"}
 
 // reviewed are the texts that say nothing of what to do, each with its reason.
 var reviewed = map[string]string{
@@ -123,7 +123,7 @@ func errorTexts(t *testing.T, dir string) (list []errorText) {
 			case *ast.CallExpr:
 				name := nameOf(n.Fun)
 				for i, a := range n.Args {
-					wanted := i == 0 && (dir == "../../lsp" && (name == "badf" || name == "failed") || dir == "../../agent/openai" && (name == "config" || name == "provider") || inCommand && (name == "Errorf" || name == "New" && nameOf2(n.Fun) == "errors")) ||
+					wanted := i == 0 && (dir == "../../lsp" && (name == "badf" || name == "failed") || dir == "../../agent/config" && (name == "unfit" || name == "refused") || dir == "../../agent/openai" && (name == "config" || name == "provider") || inCommand && (name == "Errorf" || name == "New" && nameOf2(n.Fun) == "errors")) ||
 						i == 3 && name == "make" || i == 1 && name == "say" && nameOf(n.Args[0]) == "tooBad"
 					if wanted {
 						add(n, a, n.Args[i+1:])
