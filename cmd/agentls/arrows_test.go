@@ -28,7 +28,7 @@ var arrows = map[string]string{
 
 	"agentls/agent/agenttest/auditcheck": "agentls/agent/agenttest",
 	"agentls/agent/openai/llamatest":     "",
-	"agentls/mcp/mcptest/proofs":         "",
+	"agentls/mcp/mcptest/proofs":         "agentls/mcp/mcptest",
 	"agentls/lsp/lspclient":              "",
 	"agentls/cmd/agentls-bench":          "agentls/lsp/lspclient agentls/mcp/mcptest",
 	"agentls/cmd/agentls-conformance":    "agentls/mcp",
