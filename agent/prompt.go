@@ -25,10 +25,11 @@ func prompt(name string) string {
 	return strings.TrimSpace(string(data))
 }
 
-// systemPrompts are the templates of what the threads are told first.
+// systemPrompts are the templates of what the threads are told first, and of what
+// they find, which is in each of them.
 //
 //nolint:gochecknoglobals // a constant table
-var systemPrompts = []string{"prompts/system.md"}
+var systemPrompts = []string{"prompts/system.md", "prompts/reviewer.md", "prompts/surroundings.md"}
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
