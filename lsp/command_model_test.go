@@ -82,6 +82,26 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
+// A preset whose key is in the environment can be chosen without being
+// configured, also by a name that it goes by.
+func TestModelOfAPreset(t *testing.T) {
+	n := newNewcomer(t, setup{}, wares{"https://api.moonshot.ai/v1": []string{"kimi-k2"}, ollama: []string{"qwen3:8b"}}, map[string]string{"MOONSHOT_API_KEY": "sk-kimi-secret"})
+	m := commandAs[modelInfo](n.world, "agentls.model", nil)
+	if len(m.Choices) != 2 || m.Choices[0].Provider != "kimi" || !slices.Equal(m.Choices[0].Models, []string{"kimi-k2"}) {
+		t.Errorf("%+v", m)
+	}
+	for _, c := range []struct{ provider, model, answers string }{
+		{"moonshot", "kimi-k2", "kimi kimi-k2 sk-kimi-secret"}, {"ollama", "qwen3:8b", "ollama qwen3:8b "}, {"offline", "", "offline  "},
+	} {
+		commandAs[modelInfo](n.world, "agentls.model", obj{"provider": c.provider, "model": c.model})
+		n.answered(c.answers)
+	}
+	err := failure(t, n.StartCommand("agentls.model", obj{"provider": "deepseek", "model": "deepseek-chat"}, nil), -32602)
+	if !strings.Contains(err.Message, "set DEEPSEEK_API_KEY where agentls starts") {
+		t.Error(err)
+	}
+}
+
 // A provider that did not answer is asked again soon: a program that serves
 // models is started because none was listed.
 func TestModelsOfAProviderThatStartsLate(t *testing.T) {

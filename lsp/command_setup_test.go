@@ -75,6 +75,20 @@ func TestSetupWritesAChoice(t *testing.T) {
 	}
 }
 
+// A deployment of Azure is taken though the list has the models' own names.
+func TestSetupOfADeployment(t *testing.T) {
+	const resource = "https://res.openai.azure.com"
+	n := newNewcomer(t, setup{}, wares{resource: []string{"gpt-4o-2024-08-06"}}, map[string]string{"AZURE_OPENAI_API_KEY": "sk-azure-secret", "AZURE_OPENAI_ENDPOINT": resource})
+	r := commandAs[setupResult](n.world, "agentls.setup", obj{"provider": "Azure OpenAI", "model": "my-gpt"})
+	if r.InForce != (choiceInfo{Provider: "azure", Model: "my-gpt"}) {
+		t.Errorf("%+v", r)
+	}
+	n.answered("azure my-gpt sk-azure-secret")
+	if p := n.server.cfg.Load().Provider; p.KeyHeader != "api-key" || p.BaseURL != resource {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestSetupRefuses(t *testing.T) {
 	const refused, bad = codeOfFailure, -32602
 	for _, c := range []struct {
@@ -90,7 +104,7 @@ func TestSetupRefuses(t *testing.T) {
 		{obj{"provider": "mine", "baseURL": "http://127.0.0.1:9/v1", "keyVariable": "sk-a-key-itself", "model": "m"}, bad, []string{"the name of an environment variable", "not the key itself"}},
 		{obj{"provider": "olama"}, bad, []string{`no provider is called "olama"`, "did you mean ollama?", "baseURL"}},
 		{obj{"provider": "p", "baseURL": "http://127.0.0.1:5/v1", "model": "m"}, bad, []string{"did you mean [x] (command:evil)?"}},
-		{obj{"provider": "quite another"}, bad, []string{"there are openai, openrouter", `"baseURL"`}},
+		{obj{"provider": "quite another"}, bad, []string{"there are openai, azure", `"baseURL"`}},
 		{obj{"provider": "offline"}, bad, []string{`"provider": "offline"`}},
 		{obj{"model": "m"}, bad, []string{"provider is missing", "ollama"}},
 		{obj{"provider": "p", "baseURL": "http://127.0.0.1:3/v1"}, refused, []string{"nothing was written", "cannot reach"}},

@@ -45,6 +45,7 @@ type Config struct {
 	Provider      Provider            // the one in force; offline when none is configured
 	Unset         bool                // nobody configured a provider, nor chose offline
 	Providers     map[string]Provider // all that are configured
+	presets       map[string]Provider // those that can be chosen all the same, by name
 	Servers       []mcp.ServerConfig  // by name
 	Approval      agent.Approval
 	Limits        agent.Limits
@@ -63,8 +64,10 @@ const Offline = "offline"
 // Provider is one configured model provider.
 type Provider struct {
 	Name          string
+	Preset        string // of the table of [Presets]; empty: none
 	BaseURL       string
 	APIKey        string
+	KeyHeader     string // the header that takes the key; empty: Authorization
 	Model         string
 	ContextWindow int // tokens; 0: unknown
 	Headers       map[string]string
@@ -73,7 +76,10 @@ type Provider struct {
 	// Err says why it cannot be used as configured, and what to do.
 	Err string
 
-	noModel string // that in words, where a model is all that is missing
+	Deployments bool // see [KnownProvider]
+	Reasons     bool // likewise
+
+	noModel, noKey, noBase string // that in words, where this is missing; empty: nothing more is known of it
 }
 
 // Problem is something wrong in a layer.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"maps"
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -87,7 +86,7 @@ func (d Discovery) candidates() (all []Found) {
 	for _, name := range d.names() {
 		p := d.Config.Providers[name]
 		f := Found{Provider: p, Title: name, Configured: true, Here: IsLoopback(p.BaseURL)}
-		if k, ok := d.Known(p.BaseURL); ok {
+		if k, ok := d.of(p); ok {
 			f.Title = k.Title
 			f.KeyVariable, _ = d.Source.Key(k)
 		}
@@ -95,7 +94,11 @@ func (d Discovery) candidates() (all []Found) {
 	}
 	for _, k := range KnownProviders() {
 		if variable, key := d.Source.Key(k); key != "" {
-			add(Found{Provider: d.Source.Provider(k, key), Title: k.Title, KeyVariable: variable})
+			p := d.Source.Provider(k, key)
+			if p.BaseURL == "" {
+				p.noBase = "set " + k.BaseVariable + " to the address of your resource"
+			}
+			add(Found{Provider: p, Title: k.Title, KeyVariable: variable})
 		}
 	}
 	for _, k := range d.Local {
@@ -117,65 +120,20 @@ func (d Discovery) names() []string {
 	})
 }
 
-// Key finds the key of a known provider in the environment.
-func (s Source) Key(k KnownProvider) (variable, key string) {
-	for _, name := range k.KeyVariables {
-		if s.Getenv == nil {
-			break
-		}
-		if v, _ := s.Getenv(name); v != "" {
-			if s.Secrets != nil {
-				s.Secrets.Add(v)
-			}
-			return name, v
-		}
-	}
-	return "", ""
-}
-
-// Provider is a known provider as it would be configured, with a key or
-// without.
-func (s Source) Provider(k KnownProvider, key string) Provider {
-	p := Provider{Name: k.Name, BaseURL: k.BaseURL, APIKey: key, IdleTimeout: idleTimeout}
-	get := func(name string) string {
-		if s.Getenv == nil {
-			return ""
-		}
-		v, _ := s.Getenv(name)
-		return v
-	}
-	switch k.Name {
-	case openAI:
-		p.BaseURL = cmp.Or(get(openAIBase), p.BaseURL)
-	case ollama:
-		p.BaseURL = cmp.Or(ollamaURL(get(ollamaHost)), p.BaseURL)
-	}
-	return p
-}
-
-// ollamaURL is where Ollama serves by its own variable, [scheme://][host][:port],
-// as far as that is on this machine; else "".
-func ollamaURL(host string) string {
-	if host == "" {
-		return ""
-	}
-	if _, rest, ok := strings.Cut(host, "://"); ok {
-		host = rest
-	}
-	name, port, err := net.SplitHostPort(strings.TrimRight(host, "/"))
-	if err != nil {
-		name, port = strings.TrimRight(host, "/"), "11434"
-	}
-	switch name {
-	case "", "0.0.0.0", "::", "[::]", "localhost", "127.0.0.1":
-		return "http://127.0.0.1:" + port + "/v1"
-	}
-	return ""
-}
-
 // Known finds the known provider at an address.
 func (d Discovery) Known(baseURL string) (KnownProvider, bool) {
-	return d.known(func(k KnownProvider) bool { return address(d.Source.Provider(k, "").BaseURL) == address(baseURL) })
+	return d.known(func(k KnownProvider) bool {
+		its := d.Source.Provider(k, "").BaseURL
+		return its != "" && address(its) == address(baseURL)
+	})
+}
+
+// of finds the known provider that a configured one is.
+func (d Discovery) of(p Provider) (KnownProvider, bool) {
+	if p.Preset != "" {
+		return presetOf(p.Preset)
+	}
+	return d.Known(p.BaseURL)
 }
 
 // Configured finds the configured provider at an address, by its name: the one
@@ -191,9 +149,7 @@ func (d Discovery) Configured(baseURL string) (name string, ok bool) {
 
 // Named finds the known provider of a name.
 func (d Discovery) Named(name string) (KnownProvider, bool) {
-	return d.known(func(k KnownProvider) bool {
-		return strings.EqualFold(k.Name, name) || strings.EqualFold(k.Title, name)
-	})
+	return d.known(func(k KnownProvider) bool { return k.goesBy(name) })
 }
 
 func (d Discovery) known(is func(KnownProvider) bool) (KnownProvider, bool) {
@@ -207,7 +163,7 @@ func (d Discovery) known(is func(KnownProvider) bool) (KnownProvider, bool) {
 // ask gets the list of models of one.
 func (d Discovery) ask(ctx context.Context, f *Found) (answered bool) {
 	if f.BaseURL == "" || f.Err != "" && f.Model != "" {
-		f.Problem = cmp.Or(f.Err, "it has no baseURL: set it")
+		f.Problem = cmp.Or(f.Err, f.noBase, "it has no baseURL: set it")
 		return false
 	}
 	limit := remoteTime

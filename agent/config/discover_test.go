@@ -35,10 +35,10 @@ func silent(ctx context.Context, _ Provider) ([]string, error) {
 
 func TestDiscover(t *testing.T) {
 	local := []KnownProvider{
-		{"ollama", "Ollama", "http://127.0.0.1:1/v1", nil},
-		{"vllm", "vLLM", "http://127.0.0.1:2/v1", nil},
-		{"lmstudio", "LM Studio", "http://127.0.0.1:3/v1", nil},
-		{"jan", "Jan", "http://127.0.0.1:4/v1", nil},
+		{Name: "ollama", Title: "Ollama", BaseURL: "http://127.0.0.1:1/v1"},
+		{Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:2/v1"},
+		{Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:3/v1"},
+		{Name: "jan", Title: "Jan", BaseURL: "http://127.0.0.1:4/v1"},
 	}
 	w := newWorld(t)
 	w.env["DEEPSEEK_API_KEY"], w.env["MISTRAL_API_KEY"], w.env["GROQ_API_KEY"] = "sk-deep-secret", "", "sk-groq-secret"
@@ -118,8 +118,20 @@ func TestKnownProviders(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 		seen[k.Name], seen[address(k.BaseURL)] = true, true
-		if here := IsLoopback(k.BaseURL); here != (len(k.KeyVariables) == 0) || !here && !strings.HasPrefix(k.BaseURL, "https://") {
+		if here := IsLoopback(k.BaseURL); here != (len(k.KeyVariables) == 0) || !here && k.BaseURL != "" && !strings.HasPrefix(k.BaseURL, "https://") {
 			t.Errorf("%+v: a key goes over https alone, and only what runs here is probed", k)
+		}
+		if k.BaseURL == "" && (k.BaseVariable == "" || len(k.Hosts) == 0) {
+			t.Errorf("%+v: nothing says where it is", k)
+		}
+		for _, other := range k.Aliases {
+			if by, ok := d.Named(other); !ok || by.Name != k.Name || seen[other] {
+				t.Errorf("%s is %q", other, by.Name)
+			}
+			seen[other] = true
+		}
+		if k.BaseURL == "" {
+			continue
 		}
 		if by, ok := d.Named(strings.ToUpper(k.Title)); !ok || by.Name != k.Name {
 			t.Errorf("%s is not found by its title", k.Title)

@@ -298,6 +298,7 @@ func (l *loader) limits(n node) {
 func (l *loader) decodeProvider(p member) Provider {
 	out := Provider{Name: p.key, Headers: map[string]string{}, IdleTimeout: idleTimeout}
 	x := l.expander(p.doc)
+	preset := ""
 	field := func(m member, to *string) {
 		if s, ok := m.text(); ok {
 			*to = x.expand(m.path, m.key, s)
@@ -305,6 +306,8 @@ func (l *loader) decodeProvider(p member) Provider {
 	}
 	for _, m := range p.members() {
 		switch m.key {
+		case "preset":
+			preset, _ = m.presetField()
 		case "baseURL":
 			field(m, &out.BaseURL)
 		case "apiKey":
@@ -330,6 +333,8 @@ func (l *loader) decodeProvider(p member) Provider {
 	}
 	if out.Err = x.err; x.err != "" {
 		l.faults[p.key] = x.fault(p.node)
+	} else {
+		l.preset(&out, preset)
 	}
 	maps.Copy(l.withheld, x.reads)
 	if x.pending {
@@ -363,6 +368,7 @@ func (l *loader) secret(values ...string) {
 func (l *loader) finish() Config {
 	c := &l.config
 	l.checkRules()
+	c.presets = l.unconfigured()
 	c.Provider = l.choose()
 	if fault, wrong := l.faults[c.Provider.Name]; wrong && c.Provider.Err != "" {
 		l.problem(fault)
@@ -391,32 +397,35 @@ func (l *loader) choose() Provider {
 	case name == Offline:
 		return Provider{Name: Offline}
 	case name != "":
-		return Provider{Name: name, Err: fmt.Sprintf("the provider %q is not configured; known are %s", name, list(append(names, Offline)))}
+		if k, is := presetOf(name); is && l.adopt(k) {
+			p = l.config.Providers[k.Name]
+			break
+		}
+		return Provider{Name: name, Err: fmt.Sprintf("the provider %q is not configured; known are %s, and the presets %s", name, list(append(names, Offline)), list(presetNames()))}
 	case len(names) > 1:
 		return Provider{Err: fmt.Sprintf(`several providers are configured and none is chosen; set "provider" to one of %s`, list(names))}
 	default:
-		if p, known = l.fromEnvironment(); !known {
+		k, _ := presetOf(openAI)
+		if l.source.variable(openAIKey) == "" || !l.adopt(k) {
 			l.config.Unset = true
 			return Provider{Name: Offline}
 		}
+		p = l.config.Providers[k.Name]
 	}
 	return p.usable()
 }
 
-func (l *loader) fromEnvironment() (Provider, bool) {
-	get := func(name string) string { v, _ := l.source.Getenv(name); return v }
-	if l.source.Getenv == nil || get(openAIKey) == "" {
-		return Provider{}, false
+// adopt takes a preset that is chosen by its name alone as if it were
+// configured; false: something else has that name.
+func (l *loader) adopt(k KnownProvider) bool {
+	if _, taken := l.config.Providers[k.Name]; taken {
+		return false
 	}
-	l.withheld[openAIKey] = true
-	p := Provider{Name: openAI, APIKey: get(openAIKey), BaseURL: get(openAIBase), Model: get("OPENAI_MODEL"), IdleTimeout: idleTimeout}
-	l.secret(p.APIKey)
-	if p.BaseURL == "" {
-		p.BaseURL = "https://api.openai.com/v1"
-	}
-	p.noModel = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup, or set OPENAI_MODEL to one that `agentls doctor` lists"
+	p := Provider{Name: k.Name, IdleTimeout: idleTimeout}
+	l.preset(&p, "")
 	l.config.Providers[p.Name] = p
-	return p, true
+	delete(l.config.presets, p.Name)
+	return true
 }
 
 func list(names []string) string {

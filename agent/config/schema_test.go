@@ -332,3 +332,19 @@ func TestSchemaTakesWholeFiles(t *testing.T) {
 		t.Error("no sample was found")
 	}
 }
+
+// The schema offers the presets that there are.
+func TestSchemaHasThePresets(t *testing.T) {
+	root, _ := schemaDoc(t)
+	var offered []string
+	walk(root, root, "", func(path string, s object) {
+		if path == "providers.NAME.preset" {
+			for _, v := range s["enum"].([]any) {
+				offered = append(offered, v.(string))
+			}
+		}
+	})
+	if !slices.Equal(offered, presetNames()) {
+		t.Errorf("the schema has %q, the table %q", offered, presetNames())
+	}
+}

@@ -79,10 +79,10 @@ func (s Setup) Target(w Wish) (t Target, err error) {
 	if base != "" {
 		known, isKnown = s.Known(base)
 	} else if configured {
-		known, isKnown = s.Known(p.BaseURL)
+		known, isKnown = s.of(p)
 	}
 	switch {
-	case configured && base != "" && !sameOrigin(base, p.BaseURL) && (p.APIKey != "" || len(p.Headers) > 0):
+	case configured && base != "" && !sameOrigin(base, p.BaseURL) && (p.APIKey != "" || p.ownHeaders()):
 		return t, unfit("the provider %q is at %s already and has a key, which is not sent elsewhere; give another name for %s, or change the address in %s", name, ShownURL(p.BaseURL), ShownURL(base), file)
 	case configured && p.Err != "" && p.Model != "":
 		return t, refused("the provider %q cannot be used as it is configured: %s. Mend it in %s", name, p.Err, file)
@@ -108,7 +108,7 @@ func (s Setup) Target(w Wish) (t Target, err error) {
 
 // nameGiven is the name of a known provider, unless it has another.
 func nameGiven(name string, known KnownProvider) string {
-	if strings.EqualFold(name, known.Title) || strings.EqualFold(name, known.Name) {
+	if known.goesBy(name) {
 		return known.Name
 	}
 	return name
@@ -168,7 +168,7 @@ func (s Setup) key(t *Target, variable string, known KnownProvider) error {
 		return nil
 	}
 	t.KeyVariable, t.Provider.APIKey = s.Source.Key(KnownProvider{KeyVariables: names})
-	if t.Provider.APIKey == "" && len(t.Provider.Headers) == 0 {
+	if t.Provider.APIKey == "" && !t.Provider.ownHeaders() {
 		return refused(`%s needs a key, and %s is not set %s and %s; or keep the key in a file and write "apiKey": "${file:PATH}" into providers.%s of %s`,
 			t.Title, strings.Join(names, " or "), s.Words.NoKey, s.Words.Again, t.Choice.Name, s.Source.File())
 	}
@@ -244,14 +244,11 @@ func (s Setup) Pull(base, title string) string {
 	return ": see what your account with it may use"
 }
 
-// listed checks that the chosen model is in a list. Some lists hold more than
-// the name that is used: a folder before it, a default tag behind it.
+// listed checks that the chosen model is in a list.
 func (t *Target) listed(models []string) error {
 	want := t.Choice.Model
-	for _, name := range []string{want, want + ":latest", "models/" + want} {
-		if slices.Contains(models, name) {
-			return nil
-		}
+	if t.Deployments || Lists(models, want) {
+		return nil
 	}
 	var near []string
 	for _, name := range models {

@@ -16,7 +16,7 @@ var keysIn = map[string][]string{
 	"":                {"provider", "providers", "mcpServers", "approval", "notifications", "answers", "detached", "limits"},
 	"approval":        {"default", "allow", "ask", "deny", "timeoutSeconds"},
 	"limits":          {"steps", "tokens", "mentionChars", "toolResultBytes", "parallelTools"},
-	"providers.NAME":  {"baseURL", "apiKey", "model", "contextWindow", "headers", "extraBody", "idleTimeoutSeconds"},
+	"providers.NAME":  {"preset", "baseURL", "apiKey", "model", "contextWindow", "headers", "extraBody", "idleTimeoutSeconds"},
 	"mcpServers.NAME": {"type", "command", "args", "env", "envFile", "cwd", "url", "headers", "oauth", "disabled", "inheritEnv", "trustAnnotations", "sampling", "timeoutSeconds", "startupTimeoutSeconds", "protocol", "enabledTools", "disabledTools"},
 
 	"mcpServers.NAME.oauth": {"clientId", "clientSecret", "clientMetadataUrl", "scopes", "redirectPort"},

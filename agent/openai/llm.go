@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -22,7 +23,10 @@ type Options struct {
 	// http://127.0.0.1:11434/v1. A query in it stays (Azure's api-version).
 	BaseURL string
 	APIKey  string // may be empty
-	Model   string // may be empty where only Models is called
+	// KeyHeader is the header that takes the key as it is; empty: Authorization,
+	// as a bearer token, or Azure's own at an address of Azure.
+	KeyHeader string
+	Model     string // may be empty where only Models is called
 	// ContextWindow in tokens is named when a conversation does not fit; 0: unknown.
 	ContextWindow int
 	Headers       map[string]string // added to each request, over our own
@@ -70,6 +74,10 @@ func New(o Options) (*LLM, error) {
 	}
 	u.Path = strings.TrimRight(strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/chat/completions"), "/")
 	u.RawPath, u.Fragment = "", ""
+	if isAzure(u) {
+		o.KeyHeader = cmp.Or(o.KeyHeader, azureKeyHeader)
+		settleAzure(u, o.Model)
+	}
 	f.host = u.Host
 	if o.IdleTimeout <= 0 {
 		o.IdleTimeout = defaultIdle
@@ -110,8 +118,8 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 // the provider put on its tool calls.
 func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) ([]json.RawMessage, error) {
 	c := &call{llm: l, history: messages(req.Messages), tools: len(req.Tools) > 0, wishes: wishes{req.MaxTokens, req.Temperature, req.Stop}, tried: l.concessions(), on: on}
-	cfg := openai.DefaultConfig(l.o.APIKey)
-	cfg.BaseURL = l.url.String() // for go-openai only; call.Do sets the URL
+	cfg := openai.DefaultConfig("") // the key is put on with the other headers
+	cfg.BaseURL = l.url.String()    // for go-openai only; call.Do sets the URL
 	cfg.HTTPClient = c
 	s, err := openai.NewClientWithConfig(cfg).CreateChatCompletionStream(ctx, translate(req))
 	if err != nil {
@@ -143,7 +151,11 @@ func (l *LLM) endpoint(path string) string {
 
 // header puts on h what each request to the provider carries.
 func (l *LLM) header(h http.Header) {
-	if l.o.APIKey != "" {
+	switch {
+	case l.o.APIKey == "":
+	case l.o.KeyHeader != "":
+		h.Set(l.o.KeyHeader, l.o.APIKey)
+	default:
 		h.Set("Authorization", "Bearer "+l.o.APIKey)
 	}
 	h.Set("User-Agent", "agentls")

@@ -18,12 +18,30 @@ const modelsTimeout = 15 * time.Second
 // Models lists what the provider offers (GET /models): the newest first where
 // it tells, else by name, and last what writes no text. Lists in the shapes of
 // OpenAI, Ollama and Together are read; entries without a name are passed over.
+// Azure is asked for its deployments first, by whose names it answers.
 // It is not tried again. Errors are as of Complete, but a deadline
 // of ctx is a [*agent.ProviderError] like any other silence.
-func (l *LLM) Models(ctx context.Context) ([]string, error) {
+func (l *LLM) Models(ctx context.Context) (names []string, err error) {
+	for _, at := range l.lists() {
+		if names, err = l.listed(ctx, at); err == nil || ctx.Err() != nil {
+			break
+		}
+	}
+	return names, err
+}
+
+// lists are the URLs where models are listed, the best first.
+func (l *LLM) lists() []string {
+	if isAzure(l.url) {
+		return azureLists(l.url)
+	}
+	return []string{l.endpoint("/models")}
+}
+
+func (l *LLM) listed(ctx context.Context, at string) ([]string, error) {
 	tctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	req, err := http.NewRequestWithContext(tctx, http.MethodGet, l.endpoint("/models"), nil)
+	req, err := http.NewRequestWithContext(tctx, http.MethodGet, at, nil)
 	if err != nil {
 		return nil, l.failures.config("the provider's baseURL %s cannot be used (%v): give something like http://127.0.0.1:11434/v1", l.failures.base, err)
 	}

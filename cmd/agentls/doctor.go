@@ -109,7 +109,7 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config) {
 		d.say(tooBad, "provider %s: %v", c.Name, err)
 	case c.Model == "":
 		d.say(tooBad, "provider: %s; it offers %s", c.Err, config.Some(models))
-	case len(models) > 0 && !slices.Contains(models, c.Model):
+	case len(models) > 0 && !c.Deployments && !config.Lists(models, c.Model):
 		d.say(tooBad, "provider %s: it does not list the model %q; it offers %s", c.Name, c.Model, config.Some(models))
 	default:
 		d.say(good, "provider %s: %s answers, model %s, %s", c.Name, host(c.BaseURL), c.Model, d.window(c))
