@@ -139,7 +139,7 @@ func (s *demoStory) title(format string, args ...any) {
 }
 
 // answer is what the person in front of the editor says.
-func (s *demoStory) answer(method string, p json.RawMessage) any {
+func (s *demoStory) answer(_ context.Context, method string, p json.RawMessage) any {
 	switch method {
 	case "window/showMessageRequest":
 		return map[string]string{"title": "Allow once"}

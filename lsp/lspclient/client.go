@@ -1,6 +1,7 @@
 // Package lspclient is the editor's side of a pipe: it drives the built binary
-// from outside, in the demo, in benchmarks and in tests. It knows frames and
-// JSON-RPC and none of the server's types.
+// from outside, in the demo, in benchmarks and in tests, and the server of the
+// same process in `agentls chat`. It knows frames and JSON-RPC and none of the
+// server's types.
 package lspclient
 
 import (
@@ -42,8 +43,13 @@ type Options struct {
 	// Take gets each frame that comes before it is decoded. True: it is dealt
 	// with, and nobody else sees it.
 	Take func(frame []byte) bool
-	// Answer gives the result of a request of the server; nil: null.
-	Answer func(method string, params json.RawMessage) any
+	// Answer gives the result of a request of the server; nil: null. Each
+	// request has its goroutine, which Close waits for; ctx ends when the server
+	// takes its request back or is gone.
+	Answer func(ctx context.Context, method string, params json.RawMessage) any
+	// Note takes each notification of the server, in the order they come. They
+	// are not kept for Await then: a long dialogue would keep all of them.
+	Note func(method string, params json.RawMessage)
 }
 
 // Client sends requests and notifications to one server, answers what it asks,
@@ -51,15 +57,18 @@ type Options struct {
 type Client struct {
 	o    Options
 	w    io.WriteCloser
-	cmd  *exec.Cmd
+	cmd  *exec.Cmd     // nil: the server is no process of its own
 	done chan struct{} // closed when the server's output has ended
+
+	answers sync.WaitGroup // of the server's requests
 
 	mu      sync.Mutex
 	next    int
 	pending map[string]chan Message
-	notes   []Message     // notifications, and requests of the server
-	changed chan struct{} // closed and replaced when notes grow
-	err     error         // why the output ended
+	asked   map[string]context.CancelFunc // requests of the server that are being answered
+	notes   []Message                     // notifications, and requests of the server
+	changed chan struct{}                 // closed and replaced when notes grow
+	err     error                         // why the output ended
 }
 
 // Start starts a server and speaks to it on its standard input and output.
@@ -75,15 +84,34 @@ func Start(cmd *exec.Cmd, o Options) (*Client, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	c := &Client{o: o, w: in, cmd: cmd, done: make(chan struct{}), pending: map[string]chan Message{}, changed: make(chan struct{})}
+	c := connect(in, o)
+	c.cmd = cmd
 	go c.read(out) // ends with the server's output; Close waits for it
 	return c, nil
+}
+
+// Connect speaks to a server that reads what is written to w and writes what
+// is read from r.
+func Connect(r io.Reader, w io.WriteCloser, o Options) *Client {
+	c := connect(w, o)
+	go c.read(r) // ends with the server's output; Close waits for it
+	return c
+}
+
+func connect(w io.WriteCloser, o Options) *Client {
+	return &Client{
+		o: o, w: w, done: make(chan struct{}), pending: map[string]chan Message{}, asked: map[string]context.CancelFunc{}, changed: make(chan struct{}),
+	}
 }
 
 // Close ends the server's input and waits for the server's end.
 func (c *Client) Close() error {
 	_ = c.w.Close()
 	<-c.done
+	c.answers.Wait()
+	if c.cmd == nil {
+		return nil
+	}
 	return c.cmd.Wait()
 }
 
@@ -106,6 +134,9 @@ func (c *Client) ended(err error) {
 	for id, ch := range c.pending {
 		close(ch)
 		delete(c.pending, id)
+	}
+	for _, cancel := range c.asked {
+		cancel()
 	}
 	close(c.changed)
 }
@@ -165,18 +196,60 @@ func (c *Client) take(m Message) {
 		}
 		return
 	}
-	if m.ID != nil {
-		var answer any
-		if c.o.Answer != nil {
-			answer = c.o.Answer(m.Method, m.Params)
-		}
-		c.send(Message{ID: m.ID, Result: encoded(answer)})
+	switch {
+	case m.ID != nil:
+		c.answer(m)
+	case m.Method == "$/cancelRequest":
+		c.takeBack(m.Params)
+	case c.o.Note != nil:
+		c.o.Note(m.Method, m.Params)
+		return
 	}
 	c.mu.Lock()
 	c.notes = append(c.notes, m)
 	close(c.changed)
 	c.changed = make(chan struct{})
 	c.mu.Unlock()
+}
+
+// answer answers a request of the server.
+func (c *Client) answer(m Message) {
+	ctx, cancel := context.WithCancel(context.Background()) // ended by the answer, or by who asked
+	id := string(*m.ID)
+	c.mu.Lock()
+	c.asked[id] = cancel
+	c.mu.Unlock()
+	c.answers.Go(func() {
+		defer cancel()
+		var result any
+		if c.o.Answer != nil {
+			result = c.o.Answer(ctx, m.Method, m.Params)
+		}
+		c.mu.Lock()
+		delete(c.asked, id)
+		c.mu.Unlock()
+		if ctx.Err() != nil {
+			c.send(Message{ID: m.ID, Error: &Error{Code: requestCancelled, Message: "cancelled"}})
+			return
+		}
+		c.send(Message{ID: m.ID, Result: encoded(result)})
+	})
+}
+
+// requestCancelled is LSP's code of a request that was cancelled.
+const requestCancelled = -32800
+
+// takeBack ends what answers a request that the server needs no more.
+func (c *Client) takeBack(params json.RawMessage) {
+	var p struct {
+		ID json.RawMessage `json:"id"`
+	}
+	_ = json.Unmarshal(params, &p) // another shape names no request
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if cancel := c.asked[string(p.ID)]; cancel != nil {
+		cancel()
+	}
 }
 
 // send writes a message. A server that is gone is seen where its answer is

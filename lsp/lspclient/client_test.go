@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -84,7 +85,7 @@ func TestCallsAndAnswers(t *testing.T) {
 	var taken int
 	c, ctx := start(t, Options{
 		Take:   func(frame []byte) bool { taken++; return strings.Contains(string(frame), "hidden") },
-		Answer: func(method string, params json.RawMessage) any { return method + string(params) },
+		Answer: func(_ context.Context, method string, params json.RawMessage) any { return method + string(params) },
 	})
 	var out string
 	if err := c.Call(ctx, "echo", "hello", &out); err != nil || out != "hello" {
@@ -109,6 +110,46 @@ func TestCallsAndAnswers(t *testing.T) {
 	}
 	if err := c.Call(ctx, "echo", "again", &out); err != nil || taken != 6 {
 		t.Errorf("%d frames were seen, %v", taken, err)
+	}
+}
+
+// A request that the server takes back, or leaves behind, ends what answers it.
+func TestRequestsOfTheServerThatEnd(t *testing.T) {
+	for _, how := range []string{"takes it back", "is gone"} {
+		t.Run(how, func(t *testing.T) {
+			fromServer, toClient := io.Pipe()
+			fromClient, toServer := io.Pipe()
+			asked, ended := make(chan struct{}), make(chan struct{})
+			var notes []string // of the client's reader, until Close
+			c := Connect(fromServer, toServer, Options{
+				Answer: func(ctx context.Context, _ string, _ json.RawMessage) any {
+					close(asked)
+					<-ctx.Done()
+					close(ended)
+					return "too late"
+				},
+				Note: func(method string, params json.RawMessage) { notes = append(notes, method+string(params)) },
+			})
+			say := func(text string) { _ = WriteFrame(toClient, []byte(text)) }
+			say(`{"jsonrpc":"2.0","id":7,"method":"ask","params":{}}`)
+			<-asked
+			say(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":8}}`) // of another one
+			say(`{"jsonrpc":"2.0","method":"note","params":1}`)
+			if how == "takes it back" {
+				say(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":{"id":7}}`)
+				<-ended
+				answer, err := ReadFrame(bufio.NewReader(fromClient))
+				if err != nil || !strings.Contains(string(answer), `"id":7,"error":{"code":-32800`) {
+					t.Errorf("%s, %v", answer, err)
+				}
+			}
+			_ = fromClient.Close()
+			_ = toClient.Close()
+			<-ended
+			if err := c.Close(); err != nil || len(notes) != 1 || notes[0] != "note1" {
+				t.Errorf("%v, %v", notes, err)
+			}
+		})
 	}
 }
 
