@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ const reaperArgument = "__reap"
 const holdArgument = "__hold"
 
 func rootCommand(p program) *cobra.Command {
+	var socket string
 	root := &cobra.Command{
 		Use:   "agentls",
 		Short: "A language server that puts an MCP-native agent into any editor",
@@ -27,6 +29,12 @@ Find out what is not right yet:    agentls doctor`,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("listen") {
+				if cmd.Flags().Changed("stdio") {
+					return errors.New("--listen and --stdio are two ways to serve; leave one of them out")
+				}
+				return listen(cmd.Context(), p, socket)
+			}
 			if isTerminal(p.stdin) {
 				return cmd.Help()
 			}
@@ -35,6 +43,7 @@ Find out what is not right yet:    agentls doctor`,
 	}
 	// Editors pass it to every language server.
 	root.Flags().Bool("stdio", true, "serve on standard input and output (always so)")
+	root.Flags().StringVar(&socket, "listen", "", "serve one client at a time on a Unix socket at this `path`, to debug")
 	root.AddCommand(askCommand(p), mcpCommand(p), auditCommand(p), doctorCommand(p), configCommand(p), demoCommand(p), versionCommand())
 	return root
 }

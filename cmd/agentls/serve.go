@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"runtime"
 
 	"agentls/lsp"
@@ -15,19 +16,25 @@ const gcHeadroom = 8 << 20
 // serve speaks LSP on standard input and output until the editor is gone. The
 // exit code is LSP's: 0 after shutdown and exit.
 func serve(ctx context.Context, p program) error {
-	headroom := make([]byte, gcHeadroom)
-	defer runtime.KeepAlive(headroom)
-	parts := newParts(p, true)
-	parts.source.Alone = true // the terminal, if any, is the editor's
-	code, err := lsp.New(parts.serverOptions()).Serve(ctx, p.stdin, p.stdout)
-	if err != nil {
-		parts.log.Error("serving ended", "err", err)
-	}
-	parts.close()
+	code, _ := serveOn(ctx, p, p.stdin, p.stdout) // an error is logged, and has its code
 	if code != 0 {
 		return exitError(code)
 	}
 	return nil
+}
+
+// serveOn serves one client; the code is LSP's.
+func serveOn(ctx context.Context, p program, r io.Reader, w io.Writer) (code int, err error) {
+	headroom := make([]byte, gcHeadroom)
+	defer runtime.KeepAlive(headroom)
+	parts := newParts(p, true)
+	defer parts.close()
+	parts.source.Alone = true // the terminal, if any, is the editor's
+	code, err = lsp.New(parts.serverOptions()).Serve(ctx, r, w)
+	if err != nil {
+		parts.log.Error("serving ended", "err", err)
+	}
+	return code, err
 }
 
 // serverOptions are what a server for one editor is made of.
