@@ -204,7 +204,7 @@ func (s *session) openFile(tell func(error)) error {
 // that it must know of.
 func (s *session) written(ctx context.Context) {
 	if w := s.file.writer; w != nil {
-		w.flush(ctx, sessionWriteWait)
+		w.flush(ctx, sessionWriteWait, 0)
 	}
 }
 
@@ -218,11 +218,7 @@ func (s *session) finish(ctx context.Context, own func(func())) error {
 		lock.release()
 		return nil
 	}
-	most := sessionWriteWait
-	if ctx.Err() != nil {
-		most = sessionCancelWait
-	}
-	w.flush(context.WithoutCancel(ctx), most)
+	w.flush(ctx, sessionWriteWait, sessionCancelWait)
 	w.close()
 	var err error
 	f.size, err = w.state()

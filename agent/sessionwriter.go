@@ -9,10 +9,11 @@ import (
 )
 
 // How long a run waits for its disk before it goes on in memory; one that was
-// cancelled is to be answered soon.
+// cancelled is to be answered in 500 ms (CONTRACT §5), of which a call that does
+// not react may have taken the grace.
 const (
 	sessionWriteWait  = 2 * time.Second
-	sessionCancelWait = 250 * time.Millisecond
+	sessionCancelWait = 150 * time.Millisecond
 )
 
 var errSlowDisk = errors.New("the disk did not take it in time")
@@ -68,9 +69,10 @@ func (w *sessionWriter) kick() {
 	}
 }
 
-// flush waits until all lines are written, or cannot be, or for ctx. A disk that
-// takes longer than most has failed.
-func (w *sessionWriter) flush(ctx context.Context, most time.Duration) {
+// flush waits until all lines are written, or cannot be. A disk that takes
+// longer than most has failed, and so has one that takes longer than cancelled
+// after the end of ctx; where that is 0 the end of ctx only ends the wait.
+func (w *sessionWriter) flush(ctx context.Context, most, cancelled time.Duration) {
 	w.mu.Lock()
 	if w.err != nil {
 		w.mu.Unlock()
@@ -84,7 +86,18 @@ func (w *sessionWriter) flush(ctx context.Context, most time.Duration) {
 	defer timer.Stop()
 	select {
 	case <-written:
+		return
 	case <-ctx.Done():
+		if cancelled == 0 {
+			return
+		}
+		timer.Reset(cancelled)
+	case <-timer.C:
+		w.failed(errSlowDisk)
+		return
+	}
+	select {
+	case <-written:
 	case <-timer.C:
 		w.failed(errSlowDisk)
 	}
