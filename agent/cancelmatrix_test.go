@@ -59,14 +59,15 @@ func (w *world) acting(do act) {
 	}
 }
 
-// actingBy lets every kind of call with arguments do the same.
-func (w *world) actingBy(do func(context.Context, json.RawMessage) (string, error)) {
+// actingBy lets every kind of call with arguments do the same, but the built-in
+// tools that are left as they are.
+func (w *world) actingBy(do func(context.Context, json.RawMessage) (string, error), left ...string) {
 	run := func(ctx context.Context, args json.RawMessage) (string, error) {
 		w.acts.Add(1)
 		return do(ctx, args)
 	}
 	for _, k := range callKinds {
-		if !strings.HasPrefix(k.tool, "mcp__") {
+		if !strings.HasPrefix(k.tool, "mcp__") && !slices.Contains(left, k.tool) {
 			w.agent.SetTool(k.tool, run)
 		}
 	}

@@ -2,10 +2,12 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
+	"flag"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
+	"os"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -16,156 +18,209 @@ import (
 	"agentls/agent/agenttest"
 )
 
-// schedules is how many there are; each is a test of its own, so that
-// -run 'TestRandomSchedules/417$' runs one again.
+// schedules is how many there are; each is a test of its own, named by its seed.
 const schedules = 1000
 
+// leastCancelled is how many runs of all schedules are cancelled at each place.
+const leastCancelled = 5
+
+// scheduleSeed runs one schedule alone: those above [schedules] too.
+var scheduleSeed = flag.Int64("schedule.seed", -1, "run the schedule of this seed alone")
+
 // Random schedules: whatever happens at whatever time, each run ends and soon
-// after its cancel, each call has one result in the history, one line in the
-// audit and one outcome told, nothing that a person wrote is lost or comes
-// twice, and the history is one that a provider takes.
+// after its cancel, nothing starts after it, each call has one result in the
+// history, one line in the audit and one outcome told, nothing that a person
+// wrote is lost or comes twice, what is on disk is what was in memory, and the
+// history of each role is one that a provider takes.
+//
+// Most runs are cancelled at a place that was drawn (schedulePlaces); that each
+// place had its cancels is part of the test.
 func TestRandomSchedules(t *testing.T) {
-	for seed := range uint64(schedules) {
+	tally := &tally{}
+	from, to := int64(0), int64(schedules)
+	if *scheduleSeed >= 0 {
+		from, to = *scheduleSeed, *scheduleSeed+1
+	}
+	t.Cleanup(func() { tally.check(t) }) // when all have ended
+	for seed := from; seed < to; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				s := &schedule{world: newWorld(t), seed: seed, rnd: rand.New(rand.NewPCG(seed, 1)), written: map[string]bool{}}
+				s := &schedule{world: newWorld(t), seed: uint64(seed), rnd: rand.New(rand.NewPCG(uint64(seed), 1)), written: map[string]bool{}, tally: tally}
 				s.play()
+				tally.played()
 			})
 		})
 	}
 }
 
-// schedule is one of them.
-type schedule struct {
-	*world
-	seed uint64
-	rnd  *rand.Rand // of the test's goroutine
-	runs int
-
-	mu      sync.Mutex
-	calls   int
-	written map[string]bool // what a person wrote; true: it must be in the history
+// tally counts at which places runs were cancelled.
+type tally struct {
+	mu        sync.Mutex
+	schedules int
+	cancelled map[agent.Mode]map[string]int
 }
 
-// stream is a source of randomness of its own.
-func (s *schedule) stream(of uint64) *rand.Rand { return rand.New(rand.NewPCG(s.seed, of)) }
+func (c *tally) played() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.schedules++
+}
+
+// cancel counts a cancel at a place.
+func (c *tally) cancel(mode agent.Mode, place string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cancelled == nil {
+		c.cancelled = map[agent.Mode]map[string]int{}
+	}
+	if c.cancelled[mode] == nil {
+		c.cancelled[mode] = map[string]int{}
+	}
+	c.cancelled[mode][place]++
+}
+
+// check holds that no place was left out, where all schedules were played.
+func (c *tally) check(t *testing.T) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.schedules < schedules {
+		return
+	}
+	for _, mode := range scheduleModes {
+		var told []string
+		for _, place := range placesOf(mode) {
+			n := c.cancelled[mode][place]
+			told = append(told, fmt.Sprintf("%s: %d", place, n))
+			if n < leastCancelled {
+				t.Errorf("%s: %d runs were cancelled %s, want %d at least", mode, n, place, leastCancelled)
+			}
+		}
+		t.Logf("%s: runs cancelled\n\t%s", mode, strings.Join(told, "\n\t"))
+	}
+}
+
+// schedule is one of them: some runs of a session beside each other, a few
+// times, then a last one that finds everything in order.
+type schedule struct {
+	*world
+	seed  uint64
+	rnd   *rand.Rand // of the test's goroutine
+	tally *tally
+	runs  []*scheduledRun // of all rounds; written before a round begins
+
+	mu      sync.Mutex
+	turn    *scheduledRun // whose turn it is; nil: nobody's
+	calls   int
+	written map[string]bool // what a person wrote; true: it must be in the history
+	unkept  bool            // the disk was too slow: the file may lack something
+	slow    int             // milliseconds that a write to the disk may take; 0: none
+}
+
+// chance is a source of randomness for one thing of a schedule: what else
+// happens, and in which order, does not change what it gives.
+func (s *schedule) chance(of ...any) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = fmt.Fprint(h, of...)
+	return rand.New(rand.NewPCG(s.seed, h.Sum64()))
+}
+
+// milliseconds is a random time below most, in steps so small that hardly two
+// things happen at one time.
+func milliseconds(rnd *rand.Rand, most int) time.Duration {
+	return time.Duration(rnd.IntN(most*1000)) * time.Microsecond
+}
 
 func (s *schedule) play() {
 	s.task.Limits = agent.Limits{Steps: 1 + s.rnd.IntN(6), ParallelTools: 1 + s.rnd.IntN(4), ToolResultBytes: 200 + s.rnd.IntN(2000)}
 	if s.rnd.IntN(4) == 0 {
 		s.task.Limits.Tokens = 1 + s.rnd.IntN(20000)
 	}
-	s.task.Approval.Default = []string{"", "ask", "allow", "deny"}[s.rnd.IntN(4)]
-	if s.rnd.IntN(2) == 0 {
+	s.task.Approval.Default = []string{"", "ask", "allow", "allow", "deny"}[s.rnd.IntN(5)]
+	if s.rnd.IntN(3) == 0 {
 		s.task.Approval.Ask = asksAboutAll
 	}
-	s.host.Answer = randomAnswers(s.stream(2))
+	s.resources()
+	s.servers.waits = s.waits
+	s.log.on = s.decided
 	for range 1 + s.rnd.IntN(2) {
-		s.actingByArguments()
+		s.begin()
 		s.round()
 		s.reload()
 	}
-	s.host.Answer = agenttest.Always(agent.DecisionOnce)
-	s.task.Limits = agent.Limits{}
-	_, llm := s.must("the last")
-	s.look(llm.Last().Messages)
-	s.close()
+	s.last()
+}
+
+// resources are those that a person mentions: nobody else reads them.
+func (s *schedule) resources() {
+	for _, uri := range []string{"file://mentioned", "file://added"} {
+		s.servers.resources["fake"][uri] = s.servers.resources["fake"]["file://doc.md"]
+	}
+}
+
+// begin sets up what a restart of the agent takes away.
+func (s *schedule) begin() {
+	s.setSlow([]int{0, 0, 90, 3000}[s.rnd.IntN(4)])
+	s.agent.SetDisk(func(f *os.File) agent.Disk { return scheduledDisk{hasty{f}, s} })
+	s.actingBy(s.act, "edit_file")
 }
 
 // round lets some runs of the session work beside each other.
 func (s *schedule) round() {
-	var wg sync.WaitGroup
+	var all []*scheduledRun
 	for range 1 + s.rnd.IntN(3) {
-		ctx, cancel := context.WithCancelCause(s.t.Context())
-		s.runs++
-		task := s.task
-		task.RunID = fmt.Sprint("run", s.runs)
-		mark := fmt.Sprintf("<prompt %d>", s.runs)
-		task.Prompt = mark + []string{" go", " see @fake:file://doc.md and @fake:file://none", " see @fake:file://x/stubborn"}[s.rnd.IntN(3)]
-		task.LLM = agenttest.NewScript(s.t, randomScript(s.stream(uint64(10+s.runs))))
-		if s.rnd.IntN(2) == 0 {
-			task.Steer = &agent.Steer{}
-			s.steer(task)
-		}
-		var cancelled time.Time  // written before ctx is cancelled
-		after := 3 * time.Minute // at the latest
-		if s.rnd.IntN(3) > 0 {
-			after = time.Duration(s.rnd.IntN(12000)) * time.Millisecond
-		}
-		timer := time.AfterFunc(after, func() {
-			cancelled = time.Now()
-			cancel(agent.ErrCancelled)
-		})
-		wg.Go(func() { // ends by the cancel at the latest
-			defer timer.Stop()
-			res, err := s.work(ctx, task)
-			s.ended(mark, res, err)
-			s.left(task.Steer.Close())
-			if ctx.Err() != nil {
-				if took := time.Since(cancelled); took > grace {
-					s.t.Errorf("%s ended %v after its cancel", task.RunID, took)
-				}
-			}
-		})
+		all = append(all, s.newRun(len(s.runs)+1))
+		s.runs = append(s.runs, all[len(all)-1])
+	}
+	var wg sync.WaitGroup
+	for _, r := range all {
+		wg.Go(r.work) // ends by the run's last cancel at the latest
 	}
 	wg.Wait()
 }
 
-// reload lets another process take the session up: it finds what this one had.
+// reload lets another process take the session up: it finds what this one had,
+// but where the disk was too slow.
 func (s *schedule) reload() {
 	before := s.agent.History(s.dir, s.task.Session)
 	if s.rnd.IntN(2) == 0 || len(before) == 0 { // none had its turn
 		return
 	}
 	s.agent.Close()
+	s.rest()
 	s.restart()
-	if after, err := s.agent.OnDisk(s.dir, s.task.Session); err != nil || fmt.Sprint(before) != fmt.Sprint(after) {
+	after, err := s.agent.OnDisk(s.dir, s.task.Session)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.unkept:
+		if err := agenttest.CheckHistory(append([]agent.Message{{Role: agent.System, Text: "-"}}, after...)); err != nil {
+			s.t.Errorf("what a slow disk has is no history: %v", err)
+		}
+		s.unkept, s.calls, s.written = false, -1, map[string]bool{} // calls may stand open in it
+	case err != nil || !reflect.DeepEqual(before, after):
 		s.t.Errorf("the history was\n%v\nand is, read from disk,\n%v\n%v", before, after, err)
 	}
 }
 
-// steer adds texts at random times.
-func (s *schedule) steer(task agent.Task) {
-	for i := range 1 + s.rnd.IntN(3) {
-		text := fmt.Sprintf("<added %d to %s>", i, task.RunID)
-		time.AfterFunc(time.Duration(s.rnd.IntN(6000))*time.Millisecond, func() {
-			err := task.Steer.Add(text)
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.written[text] = err == nil
-		})
-	}
+// rest waits until the slowest disk has what it was given.
+func (s *schedule) rest() {
+	time.Sleep(time.Minute) // of the fake clock
+	synctest.Wait()
 }
 
-// ended checks what a run tells.
-func (s *schedule) ended(mark string, res agent.Result, err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil && res.Status != agent.StatusCompleted && res.Status != agent.StatusStopped || err != nil && res.Status != agent.StatusCancelled && res.Status != agent.StatusFailed {
-		s.t.Errorf("%s: status %s, error %v", res.RunID, res.Status, err)
-	}
-	ids := map[string]agent.Outcome{}
-	for _, c := range res.ToolCalls {
-		if ids[c.ID] != "" || c.Status == "" {
-			s.t.Errorf("%s: call %+v", res.RunID, c)
-		}
-		ids[c.ID] = c.Status
-	}
-	s.calls += len(ids)
-	s.written[mark] = err == nil // one that was cancelled may have waited for its turn
-	if pe, ok := errors.AsType[*agent.ProviderError](err); ok && pe.Kind == agent.KindConfig {
-		s.t.Errorf("%s: %v", res.RunID, err)
-	}
-}
-
-// left takes what a run did not read: it is told so, and need not be in the
-// history where the run had no turn.
-func (s *schedule) left(texts []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, text := range texts {
-		s.written[text] = false
+// last asks once more, where nothing goes wrong.
+func (s *schedule) last() {
+	s.rest()
+	s.servers.waits, s.log.on = nil, nil
+	s.setSlow(0)
+	s.task.Limits, s.task.Approval = agent.Limits{}, agent.Approval{Default: "allow"}
+	_, llm := s.must("the last")
+	s.look(llm.Last().Messages)
+	s.close()
+	s.rest()
+	for _, r := range s.runs {
+		r.quiet()
 	}
 }
 
@@ -174,15 +229,11 @@ func (s *schedule) look(messages []agent.Message) {
 	s.mu.Lock() // somebody may still try to add
 	defer s.mu.Unlock()
 	var text strings.Builder
-	results := 0
 	for _, m := range messages {
 		text.WriteString(m.Text + "\n")
-		if m.Role == agent.ToolRole {
-			results++
-		}
 	}
-	if results != s.calls {
-		s.t.Errorf("%d results of %d calls", results, s.calls)
+	if n := toolResults(messages); n != s.calls && s.calls >= 0 {
+		s.t.Errorf("%d results of %d calls", n, s.calls)
 	}
 	for mark, must := range s.written {
 		if n := strings.Count(text.String(), mark); n > 1 || n == 0 && must {
@@ -191,105 +242,95 @@ func (s *schedule) look(messages []agent.Message) {
 	}
 }
 
-// actingByArguments lets every tool do what its arguments say.
-func (s *schedule) actingByArguments() {
-	do := func(ctx context.Context, args json.RawMessage) (string, error) {
-		var in struct {
-			Do string
-			MS int
+func toolResults(messages []agent.Message) (n int) {
+	for _, m := range messages {
+		if m.Role == agent.ToolRole {
+			n++
 		}
-		_ = json.Unmarshal(args, &in) // the zero value does nothing
-		switch in.Do {
-		case "wait":
-			select {
-			case <-time.After(time.Duration(in.MS) * time.Millisecond):
-			case <-ctx.Done():
-				return "", context.Cause(ctx)
-			}
-		case "deaf":
-			return "late", s.deaf(ctx)
-		case "fail":
-			return "", errors.New("no such thing")
-		case "panic":
-			panic("a tool's bug")
-		case "long":
-			return strings.Repeat("long line\n", 500), nil
-		}
-		return "did " + string(args), nil
 	}
-	s.actingBy(do)
+	return n
 }
 
-func randomAnswers(rnd *rand.Rand) func(context.Context, agent.Question) (agent.Answer, error) {
-	var mu sync.Mutex
-	return func(ctx context.Context, q agent.Question) (agent.Answer, error) {
-		mu.Lock()
-		wait := time.Duration(rnd.IntN(1500)) * time.Millisecond
-		late := rnd.IntN(10) == 0
-		answer := []agent.Answer{
-			{Decision: agent.DecisionOnce},
-			{Decision: agent.DecisionSession},
-			{Decision: agent.DecisionAlways},
-			{},
-			{Decision: agent.DecisionDeny, Reason: "not now"},
-			{Decision: agent.DecisionOnce, Arguments: []byte(`{"text":"edited"}`)},
-			{Decision: agent.DecisionOnce, Arguments: []byte(`7`)},
-		}[rnd.IntN(7)]
-		mu.Unlock()
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			if late { // whatever the person says now
-				return answer, nil
-			}
-			return agent.Answer{}, context.Cause(ctx)
+// of is the run that a context belongs to.
+func (s *schedule) of(ctx context.Context) *scheduledRun {
+	r, ok := ctx.Value(scheduledKey{}).(*scheduledRun)
+	if !ok {
+		s.t.Error("a context that is of no run")
+		return &scheduledRun{schedule: s}
+	}
+	return r
+}
+
+type scheduledKey struct{}
+
+// waits holds what the run asks of the servers.
+func (s *schedule) waits(ctx context.Context, method string) {
+	r := s.of(ctx)
+	rnd := r.chance(method, r.count(method))
+	place, most := "", 0
+	switch method {
+	case "WaitStarted":
+		r.atTurn()
+		place, most = atServers, 2500
+	case "Settle":
+		place, most = atSettle, 700
+	default: // Read, of what a person mentions
+		if place = atExpansion; r.asked() {
+			place = atAddedExpansion
 		}
-		if a, ok := q.Recheck(); ok {
-			return a, nil
-		}
-		return answer, nil
+		most = 2000
+	}
+	if method == "Read" && r.inTool() {
+		place = "" // the tool's place says so
+	}
+	defer r.in(place)()
+	if rnd.IntN(3) > 0 {
+		most = 5
+	}
+	sleep(ctx, milliseconds(rnd, most))
+}
+
+// sleep sleeps unless ctx ends.
+func sleep(ctx context.Context, d time.Duration) {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
 	}
 }
 
-func randomScript(rnd *rand.Rand) agenttest.Script {
-	tools := []string{"mcp__fake__echo", "mcp__fake__sleep", "mcp__fake__stubborn", "mcp__fake__fail", "mcp__fake__error", "mcp__fake__panic", "mcp__fake__progress", "nosuch", "no such!"}
-	for _, k := range callKinds {
-		tools = append(tools, k.tool)
+// decided sees the lines of the log.
+func (s *schedule) decided(line string) {
+	if !strings.Contains(line, "tool call decided") {
+		return
 	}
-	args := []string{
-		"", "{}", `{"text":"x"}`, `{"uri":"file://doc.md"}`, "null", "[1]", `{"broken`, `{"path":"../x"}`,
-		`{"do":"wait","ms":700}`, `{"do":"wait","ms":5000,"path":"a.txt"}`, `{"do":"deaf"}`, `{"do":"fail","command":"ls"}`, `{"do":"panic"}`, `{"do":"long"}`, `{"do":"long","url":"https://example.com/"}`,
+	for _, r := range s.runs {
+		if strings.Contains(line, "run="+r.task.RunID+" ") {
+			r.in(atGate)()
+		}
 	}
-	return func(n int, _ agent.Request) agenttest.Step {
-		hold := make(chan struct{})
-		time.AfterFunc(time.Duration(rnd.IntN(2000))*time.Millisecond, func() { close(hold) })
-		s := agenttest.Step{Wait: hold}
-		if rnd.IntN(2) == 0 {
-			s.Text = []string{"some ", fmt.Sprint("text ", n)}
-		}
-		if rnd.IntN(4) == 0 {
-			s.Reasoning = []string{"hm"}
-		}
-		switch rnd.IntN(12) {
-		case 0:
-			s.Block = true
-		case 1:
-			s.Err = &agent.ProviderError{Kind: agent.KindNetwork, Message: "lost"}
-		case 2:
-			s.Panic = "bug"
-		case 3:
-			s.Err = &agent.ProviderError{Kind: agent.KindNetwork, Message: "lost", Retryable: true, Began: true}
-		case 4, 5:
-			s.Finish = []string{"", "length", "content_filter"}[rnd.IntN(3)]
-		default:
-			for range 1 + rnd.IntN(6) {
-				id := fmt.Sprint("c", rnd.IntN(4)) // doubles happen
-				s.Calls = append(s.Calls, call(id, tools[rnd.IntN(len(tools))], args[rnd.IntN(len(args))]))
-			}
-			if rnd.IntN(8) == 0 {
-				s.Finish = "stop"
-			}
-		}
-		return s
+}
+
+func (s *schedule) setSlow(ms int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.slow = ms
+}
+
+// scheduledDisk takes its time.
+type scheduledDisk struct {
+	hasty
+	s *schedule
+}
+
+func (d scheduledDisk) WriteAt(p []byte, off int64) (int, error) {
+	d.s.mu.Lock()
+	r, slow := d.s.turn, d.s.slow
+	d.s.mu.Unlock()
+	if r != nil {
+		defer r.in(atDisk)()
 	}
+	if rnd := d.s.chance("disk", off); slow > 0 && rnd.IntN(4) == 0 {
+		time.Sleep(milliseconds(rnd, slow))
+	}
+	return d.File.WriteAt(p, off)
 }

@@ -24,10 +24,11 @@ type servers struct {
 	prompts   map[string]mcp.PromptResult         // by server/name
 	missing   []string
 	said      []mcp.Instructions
-	hang      map[string]bool                 // methods that wait for ctx: WaitStarted, Settle, Read
-	reading   func(ctx context.Context) error // of ListResources and Read; nil: they answer
-	stubborn  chan struct{}                   // closed: lets calls go that do not react to ctx
-	calls     []string                        // server/tool arguments
+	hang      map[string]bool                          // methods that wait for ctx: WaitStarted, Settle, Read
+	waits     func(ctx context.Context, method string) // likewise, as long as it takes; nil: they do not
+	reading   func(ctx context.Context) error          // of ListResources and Read; nil: they answer
+	stubborn  chan struct{}                            // closed: lets calls go that do not react to ctx
+	calls     []string                                 // server/tool arguments
 	running   int
 	most      int // calls beside each other
 	settled   int
@@ -98,6 +99,9 @@ func (s *servers) wait(ctx context.Context, method string) {
 	s.mu.Unlock()
 	if hang {
 		<-ctx.Done()
+	}
+	if s.waits != nil {
+		s.waits(ctx, method)
 	}
 }
 

@@ -81,11 +81,9 @@ func (w *world) restart() {
 		Audit: w.audit, Secrets: w.secrets, Environ: w.environ, RememberFile: filepath.Join(w.state, "approvals.json"),
 		ResultsDir: filepath.Join(w.state, "results"), UndoDir: filepath.Join(w.state, "undo"),
 		SessionsDir: filepath.Join(w.state, "sessions"), Own: w.own,
-		Log: w.logger(),
+		Log: slog.New(slog.NewTextHandler(w.log, nil)),
 	}, w.servers, nil)
 }
-
-func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(w.log, nil)) }
 
 // checkAudit holds the audit against what the runs told and what was logged.
 func (w *world) checkAudit() {
