@@ -141,7 +141,7 @@ func (a *Agent) execute(ctx context.Context, t *thread, p pending, may permit) c
 func (t *thread) env() env {
 	return env{
 		folders: t.folders(), host: t.task.Host, ignored: t.a.ignored, limit: t.toolResultBytes(), shelf: t.shelf(),
-		children: t.a.children, web: t.a.web, changes: t.changes, edits: &t.edits, known: &t.s.known, unsaved: t.changes.unsaved, progress: func(mcp.Progress) {},
+		children: t.a.children, web: t.a.web, changes: t.changes, deeds: t.part.deeds, edits: &t.edits, known: &t.s.known, unsaved: t.changes.unsaved, progress: func(mcp.Progress) {},
 		find:    t.find,
 		changed: func(c Change) { t.emit(Event{Kind: EventChange, Change: &c}) },
 	}
@@ -169,8 +169,9 @@ func (a *Agent) conclude(t *thread, p pending, res callResult) callResult {
 	if res.status != Completed {
 		message = entry.Reason
 	}
-	t.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS},
-		ran && (p.tool.untracked || server != "" && server != workspaceServer && !p.tool.virtual))
+	blind := ran && (p.tool.untracked || server != "" && server != workspaceServer && !p.tool.virtual)
+	t.record(ToolCallResult{ID: p.id, Tool: p.name, Server: server, Status: res.status, DurationMS: entry.DurationMS}, blind)
+	t.part.deeds.called(entry, blind)
 	t.emitCall(p.event(ToolCallState(res.status), message), true)
 	res.digest = digestResult(res)
 	res.text, res.stored = t.fitResult(p, res)

@@ -179,6 +179,7 @@ func (e env) change(ctx context.Context, at place, label string, next func(found
 	e.changes.undo.after(at, out.Edited.Text, made)
 	e.known.note(at, out.known())
 	e.edits.edited(out.found)
+	e.deeds.edited(at, out.found.text, out.Edited.Text)
 	out.diff = differ(out.found.text, out.after)
 	if e.changed != nil && !e.asked {
 		e.changed(Change{Preview: compare(at, out.found.text, out.after), URI: out.URI, Open: out.path != ""})

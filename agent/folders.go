@@ -19,13 +19,16 @@ type Folder struct {
 	// Name is what paths begin with where there are several folders, unique
 	// among them; "": the last name of the path.
 	Name string
+	// Trusted: what its files say of how to work in it counts (CONTRACT §2).
+	Trusted bool
 }
 
 // folder is a workspace folder that is there.
 type folder struct {
-	given string // absolute, as the editor names it
-	real  string // with symbolic links resolved
-	name  string // unique
+	given   string // absolute, as the editor names it
+	real    string // with symbolic links resolved
+	name    string // unique
+	trusted bool
 }
 
 // folders are what file tools stay inside of.
@@ -41,7 +44,7 @@ func findFolders(list []Folder) folders {
 		if err != nil || !filepath.IsAbs(f.Path) || slices.ContainsFunc(out, func(have folder) bool { return have.real == real }) {
 			continue
 		}
-		out = append(out, folder{filepath.Clean(f.Path), real, workspace.UniqueName(f.Name, f.Path, taken)})
+		out = append(out, folder{filepath.Clean(f.Path), real, workspace.UniqueName(f.Name, f.Path, taken), f.Trusted})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"crypto/sha256"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -11,6 +12,7 @@ import (
 type known struct {
 	mu    sync.Mutex
 	texts map[string]textSum // by real path
+	order []string           // the real paths, as they were first seen
 }
 
 // textSum stands for a text. A byte order mark does not count: editors take it
@@ -30,14 +32,26 @@ func (k *known) note(at place, text string) {
 	if k.texts == nil {
 		k.texts = map[string]textSum{}
 	}
+	if _, seen := k.texts[at.real]; !seen {
+		k.order = append(k.order, at.real)
+	}
 	k.texts[at.real] = sumOf(text)
+}
+
+// places are the real paths of what was seen, the newest first.
+func (k *known) places() []string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	out := slices.Clone(k.order)
+	slices.Reverse(out)
+	return out
 }
 
 // forget is for a model that has seen nothing.
 func (k *known) forget() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.texts = nil
+	k.texts, k.order = nil, nil
 }
 
 // holds reports whether a file was seen at all, and whether with this text.

@@ -175,11 +175,11 @@ func (r *run) unclear(t *tool, args json.RawMessage) error {
 	return nil
 }
 
-// startAllowed are the built-in tools that read the workspace and change
+// startAllowed are the built-in tools that read the workspace, or nothing, and change
 // nothing.
 //
 //nolint:gochecknoglobals // a constant table
-var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true, findToolsName: true}
+var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true, findToolsName: true, submitReviewName: true}
 
 // Unasked gives the rules that let tools of a server run without a question.
 // They name it by its name alone, so a server that comes with a project may

@@ -29,7 +29,7 @@ func prompt(name string) string {
 // they find, which is in each of them.
 //
 //nolint:gochecknoglobals // a constant table
-var systemPrompts = []string{"prompts/system.md", "prompts/reviewer.md", "prompts/surroundings.md"}
+var systemPrompts = []string{"prompts/system.md", "prompts/reviewer.md", "prompts/surroundings.md", "prompts/guidance.md"}
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
@@ -48,7 +48,8 @@ func (t *thread) systemPrompt(set toolset) string {
 		Left    []string
 		Names   []string
 		Said    []string
-	}{Away: t.away(), Left: cleaned(set.left), Names: set.names, Said: t.serversSay()}
+		Project []string
+	}{Away: t.away(), Left: cleaned(set.left), Names: set.names, Said: t.serversSay(), Project: t.guidance()}
 	for _, f := range t.folders() {
 		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}

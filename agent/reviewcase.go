@@ -54,18 +54,14 @@ func (d *deeds) edited(at place, before, after string) {
 
 // called takes the end of a call. blind: it may have changed what is not known
 // here.
-func (d *deeds) called(p pending, res callResult, blind bool) {
+func (d *deeds) called(e AuditEntry, blind bool) {
 	if d == nil {
 		return
 	}
-	name := p.name
-	if p.tool != nil && p.tool.server != "" {
-		name = p.tool.server + "/" + name
-	}
-	name = oneLine(name, 200)
-	line := fmt.Sprintf("%s: %s %s", res.status, name, oneLine(string(p.args), 300))
-	if res.status != Completed && res.reason != "" {
-		line += " (" + oneLine(res.reason, 200) + ")"
+	name := oneLine(strings.TrimPrefix(e.Server+"/"+e.Tool, "/"), 200)
+	line := fmt.Sprintf("%s: %s %s", e.Outcome, name, oneLine(string(e.Arguments), 300))
+	if e.Outcome != Completed && e.Reason != "" {
+		line += " (" + oneLine(e.Reason, 200) + ")"
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -30,12 +30,13 @@ type run struct {
 	ids      map[string]int  // how often a call's id was given
 	ended    map[string]bool // ids of calls whose end was told
 	leftTold bool            // that not all tools find room
+	left     map[string]bool // files of instructions that are left out, and folders that have some: what was told of
 	closed   bool            // nothing is told any more
 }
 
 func newRun(a *Agent, t Task) *run {
 	t.Limits = t.Limits.orDefaults()
-	return &run{a: a, task: t, ids: map[string]int{}, ended: map[string]bool{}, res: Result{
+	return &run{a: a, task: t, ids: map[string]int{}, ended: map[string]bool{}, left: map[string]bool{}, res: Result{
 		RunID: t.RunID, Session: t.Session,
 		Mentions: []MentionResult{}, ToolCalls: []ToolCallResult{}, Changed: []ChangedFile{}, Untracked: []string{},
 	}}

@@ -48,8 +48,11 @@ type Task struct {
 	// Folders gives the workspace folders of now, that file tools stay inside;
 	// nil: there are none.
 	Folders func() []Folder
-	Prompt  string // user input: mentions in it are expanded
-	Action  Action // what to do with the attachment; "": the prompt says it
+	// TrustWanted is called when a folder that is not trusted has instructions
+	// for the agent; it must not block. Nil: the person is told instead.
+	TrustWanted func()
+	Prompt      string // user input: mentions in it are expanded
+	Action      Action // what to do with the attachment; "": the prompt says it
 	// Attachment is a document of the editor, given beside the prompt and
 	// never scanned for mentions; may be nil.
 	Attachment *Attachment

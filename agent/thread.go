@@ -36,7 +36,9 @@ type part struct {
 	// offers says which of all tools it is offered; nil: every one. The others
 	// cannot be called.
 	offers func(*tool) bool
-	own    []*tool // that it alone has
+	own    []*tool     // that it alone has
+	over   func() bool // whether it has done what it is for: no turn follows then; nil: never
+	deeds  *deeds      // takes what it does; nil: nobody wants to know
 }
 
 // newThread begins a conversation with an empty history. What was allowed for
@@ -85,7 +87,7 @@ func (t *thread) loop(ctx context.Context) (ending, error) {
 		if err != nil {
 			return ending{}, err
 		}
-		if e != nil && !t.goesOn(ctx, *e) {
+		if e != nil && (e.reason == isOver || !t.goesOn(ctx, *e)) {
 			t.end(*e)
 			return *e, nil
 		}
@@ -99,6 +101,9 @@ type ending struct {
 	why    string // a limit, in words; empty: it is completed
 	advice string // what a person can do then
 }
+
+// isOver is the reason of a thread that has done what it is for.
+const isOver = "over"
 
 const goOn = "send “go on” to continue"
 

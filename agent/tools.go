@@ -59,6 +59,7 @@ type env struct {
 	web      *fetcher                  // never nil
 	unsaved  func() []string           // files that the run changed and that are not on disk yet; may be nil
 	changes  *changes                  // what the run changes of files; never nil
+	deeds    *deeds                    // what is told of what the thread does; may be nil
 	edits    *edits                    // those of the thread; never nil
 	known    *known                    // what the thread has seen of files; never nil
 	asked    bool                      // a person has approved just this call

@@ -81,9 +81,11 @@ func (w *world) restart() {
 		Audit: w.audit, Secrets: w.secrets, Environ: w.environ, RememberFile: filepath.Join(w.state, "approvals.json"),
 		ResultsDir: filepath.Join(w.state, "results"), UndoDir: filepath.Join(w.state, "undo"),
 		SessionsDir: filepath.Join(w.state, "sessions"), Own: w.own,
-		Log: slog.New(slog.NewTextHandler(w.log, nil)),
+		Log: w.logger(),
 	}, w.servers, nil)
 }
+
+func (w *world) logger() *slog.Logger { return slog.New(slog.NewTextHandler(w.log, nil)) }
 
 // checkAudit holds the audit against what the runs told and what was logged.
 func (w *world) checkAudit() {

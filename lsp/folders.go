@@ -143,7 +143,7 @@ func (s *Server) folders() []string {
 func (s *Server) taskFolders() []agent.Folder {
 	var list []agent.Folder
 	for _, f := range s.o.State.Folders() {
-		list = append(list, agent.Folder{Path: f.Path, Name: f.Unique})
+		list = append(list, agent.Folder{Path: f.Path, Name: f.Unique, Trusted: f.Trusted})
 	}
 	return list
 }

@@ -164,7 +164,7 @@ func (x *run) task() (agent.Task, error) {
 		}
 	}
 	task := agent.Task{
-		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, Prompt: x.prompt, MCPPrompt: prompt, Action: x.action,
+		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, TrustWanted: func() { x.s.asks.askFolder(false) }, Prompt: x.prompt, MCPPrompt: prompt, Action: x.action,
 		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
 	folders := x.s.folders()

@@ -179,8 +179,8 @@ func (q *questions) folderQuestion(folders []string) *question {
 	}
 	return &question{
 		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
-		reason:  "MCP servers of the project or git are to start in the folder, and it is not trusted yet",
-		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own. git shows changes in it.",
+		reason:  "MCP servers of the project or git are to start in the folder, or its AGENTS.md is to be followed, and it is not trusted yet",
+		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own. git shows changes in it, and its AGENTS.md tells the agent how to work.",
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust folder", decision: agent.DecisionOnce}},
 	}
 }

@@ -72,6 +72,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 	cfg := parts.openFolder(ctx, folder)
 	parts.tell(p.stderr, cfg.Problems)
 	host := openTerminal(p, parts.secrets)
+	trusted := parts.manager.FolderTrusted(folder)
 	llm, err := parts.newLLM(cfg.Provider)
 	relay := parts.relay(host, parts.sampler(cfg, llm, err, host.Ask))
 	defer relay()
@@ -87,7 +88,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 			}
 		}
 		result, err = parts.agent.Run(ctx, agent.Task{
-			RunID: id, Session: session, Folder: folder, Folders: func() []agent.Folder { return []agent.Folder{{Path: folder}} }, Prompt: prompt,
+			RunID: id, Session: session, Folder: folder, Folders: func() []agent.Folder { return []agent.Folder{{Path: folder, Trusted: trusted}} }, Prompt: prompt,
 			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host,
 		})
 	}

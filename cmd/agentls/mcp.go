@@ -39,7 +39,7 @@ func mcpCommand(p program) *cobra.Command {
 				host := openTerminal(p, parts.secrets)
 				if use == "list" {
 					host.tty = nil // who looks is asked nothing
-				} else {
+				} else if len(args) > 0 {
 					host.about = args[0]
 				}
 				stop := parts.relay(host, nil)
@@ -58,7 +58,12 @@ func mcpCommand(p program) *cobra.Command {
 	add("prompts SERVER", "List a server's prompts", one, func(s *shell, a []string) error { return s.prompts(a[0]) })
 	add("tools SERVER", "List a server's tools", one, func(s *shell, a []string) error { return s.tools(a[0]) })
 	add("read SERVER URI", "Print a resource", two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
-	add("trust SERVER", "Let a server that came with this folder start", one, func(s *shell, a []string) error { return s.trust(a[0]) })
+	add("trust [SERVER]", "Let a server that came with this folder start; without one, trust the folder alone, for its AGENTS.md and git", cobra.MaximumNArgs(1), func(s *shell, a []string) error {
+		if len(a) == 0 {
+			return s.trustFolder()
+		}
+		return s.trust(a[0])
+	})
 	var redirect string
 	login := add("login SERVER", "Log in to a remote server with your browser", one, func(s *shell, a []string) error { return s.login(a[0], redirect) })
 	login.Flags().StringVar(&redirect, "redirect-url", "", "the address that the browser ended on, for a login that waits in another shell or editor here")
@@ -305,15 +310,8 @@ func (s *shell) trust(name string) error {
 		return s.fail("%s is in your own configuration and needs no trust", name)
 	}
 	s.show(cfg)
-	if s.host.tty != nil {
-		fmt.Fprint(s.host.tty, "Trust this folder and start it from now on? [y/N] ")
-		line, err := s.host.tty.readLine(s.ctx)
-		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
-			return s.fail("not trusted")
-		}
-	}
-	if err := s.parts.manager.RememberFolder(s.folder); err != nil {
-		return s.fail("the folder's trust cannot be stored: %v", err)
+	if err := s.rememberFolder("Trust this folder and start it from now on?"); err != nil {
+		return err
 	}
 	s.parts.manager.TrustFolder(true)
 	info, err := s.parts.manager.Trust(name, true, cfg.Fingerprint)
@@ -332,5 +330,31 @@ func (s *shell) trust(name string) error {
 		return s.fail("%s is trusted, but %s: %s", name, info.Status, info.Error)
 	}
 	_, err = fmt.Fprintf(s.out, "%s is trusted and %s\n", name, info.Status)
+	return err
+}
+
+// rememberFolder stores that the folder is trusted; a person who is there is
+// asked once more.
+func (s *shell) rememberFolder(question string) error {
+	if s.host.tty != nil {
+		fmt.Fprint(s.host.tty, question+" [y/N] ")
+		line, err := s.host.tty.readLine(s.ctx)
+		if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "y") {
+			return s.fail("not trusted")
+		}
+	}
+	if err := s.parts.manager.RememberFolder(s.folder); err != nil {
+		return s.fail("the folder's trust cannot be stored: %v", err)
+	}
+	return nil
+}
+
+// trustFolder trusts the folder, and none of its servers: what AGENTS.md says
+// counts, and git may run.
+func (s *shell) trustFolder() error {
+	if err := s.rememberFolder("Trust this folder? Its AGENTS.md then tells the agent how to work, and git shows changes in it."); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(s.out, "%s is trusted; its servers are asked about on their own\n", printable(s.folder))
 	return err
 }
