@@ -94,6 +94,9 @@ func (t *tool) arguments(text string) (json.RawMessage, error) {
 			}
 		}
 	}
+	if t.read != nil {
+		return t.read(args)
+	}
 	return args, nil
 }
 

@@ -99,17 +99,25 @@ func (a *Agent) execute(ctx context.Context, t *thread, p pending, may permit) c
 		err error
 	}
 	e := t.env()
-	e.real, e.asked = p.real, may.asked
+	e.real, e.asked, e.edited = p.real, may.asked, may.edited
 	e.progress = func(m mcp.Progress) {
 		if text := progressText(m.Progress, m.Total, a.tellable(m.Message, 200)); text != "" {
 			t.emitCall(p.event(ToolRunning, text), false)
 		}
 	}
 	began := time.Now()
-	got, ok, err := await(ctx, a, func(ctx context.Context) answer {
+	work := func(ctx context.Context) answer {
 		out, err := p.tool.run(ctx, e, p.args)
 		return answer{out, err}
-	})
+	}
+	var got answer
+	var err error
+	ok := true
+	if p.tool.plan { // all in it is awaited there: what was done is not lost
+		got = work(ctx)
+	} else {
+		got, ok, err = await(ctx, a, work)
+	}
 	if err == nil {
 		err = got.err
 	}
@@ -210,8 +218,8 @@ func notStarted(by string) callResult {
 
 // unknownTool tells the model which names there are, and whose server is away.
 func (a *Agent) unknownTool(name string, set toolset) string {
-	if set.withheld[name] {
-		return fmt.Sprintf("The tool %q cannot be called here: only those that are offered can.%s", oneLine(name, 100), notRun)
+	if why, ok := set.withheld[name]; ok {
+		return fmt.Sprintf("The tool %q cannot be called here: %s.%s", oneLine(name, 100), why, notRun)
 	}
 	var text strings.Builder
 	fmt.Fprintf(&text, "There is no tool %q.%s", oneLine(name, 100), notRun)

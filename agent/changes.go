@@ -69,6 +69,13 @@ func (c *changes) end(f *changedFile, done Edited, err error) {
 	}
 }
 
+// took adds edits of another thread.
+func (e *edits) took(n int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.times += n
+}
+
 // count counts the edits so far.
 func (e *edits) count() int {
 	e.mu.Lock()

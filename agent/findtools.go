@@ -81,9 +81,14 @@ func (t *thread) toolset() toolset {
 	own, served := t.tools(t.task.Folders != nil && len(t.task.Folders()) > 0)
 	w := wish{room: t.toolRoom(), prompt: t.wanted(), of: &t.s.offering}
 	if t.part.offers != nil {
-		w.offers = t.offers
+		w.offers, w.whyNot = t.offers, t.part.whyNot
 	}
 	set := choose(own, served, w)
+	for _, mine := range t.part.own {
+		if mine.gone != nil && mine.gone() != "" {
+			set = set.without(mine.name, mine.gone())
+		}
+	}
 	t.tellLeft(set)
 	return set
 }

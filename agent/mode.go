@@ -20,7 +20,9 @@ type ModeInfo struct {
 // Modes lists the modes that there are. A mode is added here, and its command
 // of CONTRACT §6 is there.
 func Modes() []ModeInfo {
-	return []ModeInfo{{Mode: ModeReAct, About: "think and call tools, step by step"}}
+	return []ModeInfo{
+		{Mode: ModeReAct, About: "think and call tools, step by step"},
+	}
 }
 
 // IsLaterMode reports whether a word names a mode of CONTRACT §4 that this

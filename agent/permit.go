@@ -21,6 +21,7 @@ const maxAsked = 3
 type permit struct {
 	granted bool
 	asked   bool // a person has seen just this call; an answer that was remembered is none
+	edited  bool // a plan runs as a person changed it
 	callResult
 }
 
@@ -42,6 +43,9 @@ func (a *Agent) permit(ctx context.Context, t *thread, p *pending) permit {
 			return granted(v.by, v.reason)
 		case actionDeny:
 			return denied(v)
+		}
+		if p.tool.plan {
+			return a.putPlan(ctx, t, p, v)
 		}
 		v.changed = v.changed || changed
 		shown := p.tool.definition
@@ -131,6 +135,9 @@ func (a *Agent) question(th *thread, p pending, v verdict) Question {
 	}
 	if v.changed {
 		q.Reason = "the tool's definition changed since it was allowed"
+	}
+	if p.tool.plan {
+		q.Kind, q.Plan = "plan", th.proposed(p.args)
 	}
 	t, args := p.tool, p.args
 	q.Recheck = func() (Answer, bool) {

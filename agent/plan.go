@@ -1,7 +1,5 @@
 package agent
 
-import "context"
-
 // StepStatus is where a step of a plan stands.
 type StepStatus string
 
@@ -48,21 +46,5 @@ type PlanAnswer struct {
 	Note     string     // for the planner: what is wrong with the plan
 }
 
-// planStep is a step while it is carried out.
-type planStep struct {
-	PlanStep
-	n      int // its place, from 1
-	plan   *planned
-	result string // whole
-}
-
-// planned is a plan that was accepted.
-type planned struct {
-	number int // which of the run's, from 1
-	steps  []*planStep
-}
-
-// stepper is how a step is carried out: plan and team differ in this alone. An
-// error means that the step failed, and says why in words for the planner; the
-// result is kept all the same.
-type stepper func(ctx context.Context, s *planStep) (result string, err error)
+// Plans reports whether a run of the mode goes by a plan.
+func (m Mode) Plans() bool { return m == ModePlan || m == ModeTeam }

@@ -80,6 +80,8 @@ func (a *Agent) decide(r *run, t *tool, args json.RawMessage) verdict {
 func (v verdict) byDefault(t *tool, c *looked, def string) verdict {
 	harmless := t.server == workspaceServer || t.server == "" && startAllowed[t.name]
 	switch {
+	case t.plan:
+		v.reason = "a plan is carried out when the user accepts it"
 	case harmless && c.secret.reason == "" && !v.forced:
 		v.action, v.by, v.reason = actionAllow, "policy", "allowed from the start"
 	case def == "deny" && !(harmless && v.forced):
@@ -179,7 +181,7 @@ func (r *run) unclear(t *tool, args json.RawMessage) error {
 // nothing.
 //
 //nolint:gochecknoglobals // a constant table
-var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true, findToolsName: true, submitReviewName: true}
+var startAllowed = map[string]bool{"read_file": true, "list_dir": true, "search_code": true, readResultName: true, findToolsName: true, submitReviewName: true, failStepName: true}
 
 // Unasked gives the rules that let tools of a server run without a question.
 // They name it by its name alone, so a server that comes with a project may

@@ -88,6 +88,11 @@ func (t *thread) step(ctx context.Context) (*ending, error) {
 		}
 		return nil, AsProviderError(err)
 	}
+	if set.byName[submitPlanName] != nil && len(resp.ToolCalls) == 0 && resp.FinishReason != "length" {
+		if args, ok := planInText(resp.Text); ok {
+			resp.ToolCalls = []ToolCall{{Name: submitPlanName, Arguments: args}}
+		}
+	}
 	switch {
 	case resp.FinishReason == "length" && len(resp.ToolCalls) > 0: // whose arguments may be cut
 		return &ending{
@@ -101,7 +106,7 @@ func (t *thread) step(ctx context.Context) (*ending, error) {
 	case len(resp.ToolCalls) > 0: // whatever the reason says: some providers say stop
 		return t.useTools(ctx, set, resp)
 	}
-	return &ending{reason: "end_turn", text: resp.Text}, nil
+	return &ending{reason: endTurn, text: resp.Text}, nil
 }
 
 // complete calls the model. An answer that broke off is asked for once more,
@@ -186,11 +191,12 @@ func (t *thread) useTools(ctx context.Context, set toolset, resp Response) (*end
 	t.s.written(ctx) // after a crash it is known that they may have run
 	results := make([]callResult, len(calls))
 	before := t.edits.count()
+	sets := alone(set, calls)
 	var g errgroup.Group
 	g.SetLimit(t.task.Limits.ParallelTools)
 	for i, c := range calls {
 		g.Go(func() error { // ends with its call, which ends soon after ctx
-			results[i] = t.a.call(ctx, t, set, c)
+			results[i] = t.a.call(ctx, t, sets[i], c)
 			t.s.result(c.ID, results[i])
 			return nil
 		})
@@ -206,6 +212,9 @@ func (t *thread) useTools(ctx context.Context, set toolset, resp Response) (*end
 	}
 	if t.part.over != nil && t.part.over() {
 		return &ending{reason: isOver, text: "Done."}, nil
+	}
+	if e := t.stopped(); e != nil {
+		return e, nil
 	}
 	t.give(ctx, t.steered(false))
 	return nil, nil

@@ -38,6 +38,9 @@ func (c coverage) none() bool { return c.text == "" }
 // its tool as it is defined now; of a command, its program and subcommand,
 // else just this one; of a fetch the host; else the tool.
 func (a *Agent) coverage(r *run, t *tool, c *looked) coverage {
+	if t.plan {
+		return coverage{} // each is another one
+	}
 	what := allowance{Folder: cmp.Or(r.task.Workspace, r.task.Folder), Server: t.server, Tool: t.name}
 	text := t.name
 	if t.server != "" {

@@ -24,14 +24,16 @@ type run struct {
 	missing []string  // those that still were when the run began
 	given   []Message // of the MCP prompt that it begins with
 
-	mu       sync.Mutex
-	res      Result
-	spent    int             // tokens for the limit: what the provider told, else a guess
-	ids      map[string]int  // how often a call's id was given
-	ended    map[string]bool // ids of calls whose end was told
-	leftTold bool            // that not all tools find room
-	left     map[string]bool // files of instructions that are left out, and folders that have some: what was told of
-	closed   bool            // nothing is told any more
+	mu         sync.Mutex
+	res        Result
+	plans      int                      // that were accepted
+	expansions map[int]func() expansion // what a person added, with its mentions read
+	spent      int                      // tokens for the limit: what the provider told, else a guess
+	ids        map[string]int           // how often a call's id was given
+	ended      map[string]bool          // ids of calls whose end was told
+	leftTold   bool                     // that not all tools find room
+	closed     bool                     // nothing is told any more
+	left       map[string]bool          // files of instructions that are left out, and folders that have some: what was told of
 }
 
 func newRun(a *Agent, t Task) *run {
@@ -84,6 +86,9 @@ func (r *run) start(ctx context.Context) error {
 	}
 	defer r.a.sessions.finish(ctx, s, r.a.calls.own)
 	r.s, r.own = s, &thread{run: r, s: s}
+	if r.task.Mode.Plans() {
+		r.own.part = r.planner()
+	}
 	r.changes = &changes{locks: &r.a.locks, undo: r.a.undo.start(r.task.RunID), step: noStep}
 	r.knowAttachment()
 	if err := r.startsWith(ctx); err != nil {

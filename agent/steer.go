@@ -21,7 +21,8 @@ var (
 // nothing. Safe for concurrent use.
 type Steer struct {
 	mu     sync.Mutex
-	texts  []string     // for the model's next turn, in order
+	texts  []string     // all, in order
+	taken  int          // how many of them the run's own conversation has got
 	kept   func(string) // takes down what is added; nil: the run has not begun
 	closed bool
 }
@@ -35,7 +36,7 @@ func (s *Steer) Add(text string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := len(text)
-	for _, t := range s.texts {
+	for _, t := range s.texts[s.taken:] {
 		size += len(t)
 	}
 	switch {
@@ -74,7 +75,7 @@ func (s *Steer) Close() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	return s.texts
+	return s.texts[s.taken:]
 }
 
 // take gives what waits for the model. Where nothing does and this is the last
@@ -88,10 +89,30 @@ func (s *Steer) take(last bool) []string {
 	if s.closed {
 		return nil // what is left is told as such
 	}
-	texts := s.texts
-	s.texts = nil
+	texts := s.texts[s.taken:]
+	s.taken = len(s.texts)
 	s.closed = last && len(texts) == 0
 	return texts
+}
+
+// heard is how many texts the run's own conversation has got.
+func (s *Steer) heard() int {
+	if s == nil {
+		return 0
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.taken
+}
+
+// after gives the texts that follow the first n.
+func (s *Steer) after(n int) []string {
+	if s == nil {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clip(s.texts[n:])
 }
 
 // steered gives what a person added for the next turn, in order; nothing where
@@ -101,7 +122,13 @@ func (t *thread) steered(last bool) []string {
 	if t.limit() != nil {
 		return nil
 	}
-	texts := t.task.Steer.take(last)
+	var texts []string
+	if t.isOwn() {
+		texts = t.task.Steer.take(last)
+	} else { // it gets them beside the run's own, which has the say when no more is taken
+		texts = t.task.Steer.after(t.heard)
+	}
+	t.heard += len(texts)
 	if len(texts) > 0 {
 		t.circles = circles{} // a person's word is something new
 	}
@@ -110,18 +137,36 @@ func (t *thread) steered(last bool) []string {
 
 // give adds to the history what a person added: its mentions are read.
 func (t *thread) give(ctx context.Context, texts []string) {
-	if len(texts) == 0 {
-		return
+	if len(texts) > 0 {
+		t.s.join(len(texts), []Message{user(t.added(ctx, texts))})
 	}
-	var parts []string
-	var images []Image
-	for _, text := range texts {
-		e := t.expand(ctx, text)
+}
+
+// added reads what a person added last, for a message.
+func (t *thread) added(ctx context.Context, texts []string) (parts []string, images []Image) {
+	for i, text := range texts {
+		e := t.expandAdded(ctx, t.heard-len(texts)+i, text)
 		parts = append(parts, e.content(text, nil, t.task.Limits.MentionChars))
 		images = append(images, e.images...)
 	}
 	t.wants = append(t.wants, texts...)
-	t.s.join(len(texts), []Message{user(parts, images)})
+	return parts, images
+}
+
+// expandAdded reads what the n-th text mentions that a person added: once in
+// the run, though several threads get it.
+func (r *run) expandAdded(ctx context.Context, n int, text string) expansion {
+	r.mu.Lock()
+	if r.expansions == nil {
+		r.expansions = map[int]func() expansion{}
+	}
+	read, ok := r.expansions[n]
+	if !ok {
+		read = sync.OnceValue(func() expansion { return r.expand(ctx, text) })
+		r.expansions[n] = read
+	}
+	r.mu.Unlock()
+	return read()
 }
 
 // user makes a user message of parts; images that are too many are told of.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // thread is a conversation within a run: its history, what of that is shown,
@@ -26,7 +27,12 @@ type thread struct {
 	wants    []string // texts that decide which tools it needs
 	noImages bool     // the provider refused them
 	circles  circles
+	reminded bool // see part.remind
+	heard    int  // how much it has got of what a person added, from the run's first word on
 	edits    edits
+
+	mu   sync.Mutex
+	stop *ending // a call ended the thread
 }
 
 // part is what a thread is within its run.
@@ -36,15 +42,19 @@ type part struct {
 	// offers says which of all tools it is offered; nil: every one. The others
 	// cannot be called.
 	offers func(*tool) bool
+	whyNot string      // the others cannot be
 	own    []*tool     // that it alone has
 	over   func() bool // whether it has done what it is for: no turn follows then; nil: never
 	deeds  *deeds      // takes what it does; nil: nobody wants to know
+	// remind gives a word on the answer that would end the thread, once in it: it
+	// goes on then. "": it ends.
+	remind func(answer string) string
 }
 
 // newThread begins a conversation with an empty history. What was allowed for
 // the session counts in it too.
 func (r *run) newThread(p part) *thread {
-	return &thread{run: r, s: newMemorySession(r.s), part: p}
+	return &thread{run: r, s: newMemorySession(r.s), part: p, heard: r.task.Steer.heard()}
 }
 
 // newMemorySession is a history that no file has.
@@ -57,14 +67,18 @@ func newMemorySession(of *session) *session {
 // history goes on, and its first prompt is never left out. An error is as that
 // of [Agent.Run]; the history is valid then, too.
 func (t *thread) say(ctx context.Context, prompt string) (text string, e ending, err error) {
-	t.text, t.said = "", ""
-	if t.wants == nil {
-		t.s.ask(t.task.RunID, "", prompt, prompt)
-	} else {
-		t.s.add(Message{Role: User, Text: prompt})
-	}
+	t.text, t.said, t.reminded = "", "", false
+	t.restart()
+	first := t.wants == nil
 	t.wants = append(t.wants, prompt)
-	t.give(ctx, t.steered(false))
+	parts, images := t.added(ctx, t.steered(false))
+	m := user(append([]string{prompt}, parts...), images)
+	if first {
+		t.s.ask(t.task.RunID, "", prompt, prompt)
+		t.s.expand(prompt, 0, []Message{m})
+	} else {
+		t.s.add(m)
+	}
 	if e, err = t.loop(ctx); err != nil {
 		t.broken(err)
 	}
@@ -104,6 +118,7 @@ type ending struct {
 
 // isOver is the reason of a thread that has done what it is for.
 const isOver = "over"
+const endTurn = "end_turn" // the reason of a plain answer
 
 const goOn = "send “go on” to continue"
 
@@ -122,6 +137,11 @@ func (t *thread) limit() *ending {
 // goesOn lets a thread that came to its end go on with what a person added
 // meanwhile.
 func (t *thread) goesOn(ctx context.Context, e ending) bool {
+	if note := t.reminder(e); note != "" {
+		t.s.add(Message{Role: Assistant, Text: e.said()}, Message{Role: User, Text: note})
+		t.said = t.text
+		return true
+	}
 	texts := t.steered(true)
 	if len(texts) == 0 {
 		return false
@@ -132,6 +152,40 @@ func (t *thread) goesOn(ctx context.Context, e ending) bool {
 	}
 	t.give(ctx, texts)
 	return true
+}
+
+// reminder is what a thread is told that came to an end which its part wants to
+// be another one.
+func (t *thread) reminder(e ending) string {
+	if t.part.remind == nil || t.reminded || e.reason != endTurn || t.limit() != nil {
+		return ""
+	}
+	note := t.part.remind(e.text)
+	t.reminded = note != ""
+	return note
+}
+
+// stopBy lets a call end the thread, once all calls of its answer have ended.
+// The first one counts. Safe for concurrent use.
+func (t *thread) stopBy(e ending) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stop == nil {
+		t.stop = &e
+	}
+}
+
+// restart lets a thread go on that a call had ended.
+func (t *thread) restart() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.stop = nil
+}
+
+func (t *thread) stopped() *ending {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stop
 }
 
 // end ends the history with the answer, or says why there is none.
@@ -163,10 +217,22 @@ func (t *thread) answered(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
 	}
-	t.text = paragraphs(t.said, text)
+	t.text = paragraphs(strings.TrimRight(t.said, "\n"), text)
 	if t.isOwn() {
 		t.tellText(t.text)
 	}
+}
+
+// write puts text of agentls' own into the run's text. The thread is the run's
+// own, and waits for a call.
+func (t *thread) write(text string) {
+	if t.text == "" {
+		text = strings.TrimLeft(text, "\n")
+	}
+	t.said = strings.TrimLeft(t.said+text, "\n")
+	t.text = t.said
+	t.tellText(strings.TrimRight(t.text, "\n"))
+	t.emit(Event{Kind: EventText, Delta: text})
 }
 
 // isOwn reports whether it is the run's own conversation.

@@ -53,6 +53,7 @@ type wish struct {
 	prompt string           // what the user wants
 	of     *offering        // the thread's; never nil
 	offers func(*tool) bool // the tools that may be called at all; nil: every one
+	whyNot string           // the others may not
 }
 
 // toolRoom is how many tokens the servers' tools may take of a request.
@@ -71,13 +72,13 @@ func choose(own, served []*tool, w wish) toolset {
 		set.byName[t.model] = t
 	}
 	if w.offers != nil {
-		set.withheld = map[string]bool{}
+		set.withheld = map[string]string{}
 		withheld := func(t *tool) bool {
 			if w.offers(t) {
 				return false
 			}
 			delete(set.byName, t.model)
-			set.withheld[t.model] = true
+			set.withheld[t.model] = w.whyNot
 			return true
 		}
 		own, served = slices.DeleteFunc(slices.Clone(own), withheld), slices.DeleteFunc(slices.Clone(served), withheld)

@@ -29,6 +29,7 @@ type tool struct {
 	anywhere    bool   // a built-in tool that needs no folder
 	scarce      bool   // a built-in tool that is offered where others are not, for want of room
 	untracked   bool   // a built-in tool that may change what undo knows nothing of
+	plan        bool   // submit_plan: a person is asked about its steps, and all in it ends by itself soon after ctx
 	title       string // for a person
 	description string
 	schema      json.RawMessage
@@ -43,6 +44,11 @@ type tool struct {
 	// check finds arguments that do not fit; nil: the tool does.
 	check func(args json.RawMessage) error
 	run   func(ctx context.Context, e env, args json.RawMessage) (output, error)
+	// read reads what a model wrote as it is meant; nil: as it stands.
+	read func(args json.RawMessage) (json.RawMessage, error)
+	// gone says why a thread's own tool cannot be called any more; "", or nil: it
+	// can.
+	gone func() string
 	// preview shows a person what a call would change; nil: it changes no file.
 	preview func(e env, args json.RawMessage) (Preview, bool)
 }
@@ -63,6 +69,7 @@ type env struct {
 	edits    *edits                    // those of the thread; never nil
 	known    *known                    // what the thread has seen of files; never nil
 	asked    bool                      // a person has approved just this call
+	edited   bool                      // with other arguments, of a plan
 	changed  func(Change)              // hears of what was changed without asking; may be nil
 	progress func(mcp.Progress)        // never nil
 	find     func(query string) string // searches the servers' tools
@@ -96,9 +103,9 @@ type output struct {
 // toolset is what one request offers.
 type toolset struct {
 	specs    []ToolSpec
-	byName   map[string]*tool // leads a name of the model back to its tool, offered or not
-	withheld map[string]bool  // names of the tools that this thread may not call
-	left     []string         // servers with tools that found no room, sorted
+	byName   map[string]*tool  // leads a name of the model back to its tool, offered or not
+	withheld map[string]string // why this thread may not call a tool, by its name
+	left     []string          // servers with tools that found no room, sorted
 	leftN    int
 	served   int      // how many tools the servers have
 	names    []string // all tools of the servers in left, a line each; nil: too many to list
@@ -134,6 +141,18 @@ func (t *tool) spec() ToolSpec {
 
 func byServer(a, b *tool) int {
 	return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name))
+}
+
+// without is the set without a tool, which cannot be called because of why.
+func (s toolset) without(name, why string) toolset {
+	s.byName, s.withheld = maps.Clone(s.byName), maps.Clone(s.withheld)
+	if s.withheld == nil {
+		s.withheld = map[string]string{}
+	}
+	delete(s.byName, name)
+	s.withheld[name] = why
+	s.specs = slices.DeleteFunc(slices.Clone(s.specs), func(spec ToolSpec) bool { return spec.Name == name })
+	return s
 }
 
 // known returns the names of all tools, sorted.

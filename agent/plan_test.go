@@ -1,0 +1,164 @@
+package agent_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"agentls/agent"
+	"agentls/agent/agenttest"
+	"agentls/mcp"
+)
+
+// cast are the answers of a model by the role that asks, each role in its own
+// order: "planner", or "step" and the title of the step.
+type cast map[string][]agenttest.Step
+
+// roleOf says which conversation a request is of.
+func roleOf(req agent.Request) string {
+	for _, m := range req.Messages[1:] {
+		if m.Role != agent.User {
+			continue
+		}
+		if line, _, _ := strings.Cut(m.Text, "\n"); strings.HasPrefix(line, "Carry out step ") {
+			_, title, _ := strings.Cut(line, ": ")
+			return "step " + title
+		}
+		break
+	}
+	return "planner"
+}
+
+// script gives each role its next answer, and "done" after the last.
+func (c cast) script() agenttest.Script {
+	var mu sync.Mutex
+	at := map[string]int{}
+	return func(_ int, req agent.Request) agenttest.Step {
+		mu.Lock()
+		defer mu.Unlock()
+		role := roleOf(req)
+		n := at[role]
+		at[role]++
+		if n < len(c[role]) {
+			return c[role][n]
+		}
+		return agenttest.Text("done")
+	}
+}
+
+// plan runs a prompt in plan mode.
+func (w *world) plan(ctx context.Context, prompt string, c cast) (agent.Result, *agenttest.LLM, error) {
+	llm := agenttest.NewScript(w.t, c.script())
+	t := w.task
+	t.Prompt, t.LLM, t.Mode = prompt, llm, agent.ModePlan
+	res, err := w.work(ctx, t)
+	return res, llm, err
+}
+
+// of are the requests of a role, in order.
+func of(llm *agenttest.LLM, role string) (out []agent.Request) {
+	for _, r := range llm.Requests() {
+		if roleOf(r) == role {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// submit is an answer that submits a plan: each step as "title" or "title < needed needed".
+func submit(steps ...string) agenttest.Step {
+	return agenttest.Call(call("p", "submit_plan", planOf(steps...)))
+}
+
+func planOf(steps ...string) string {
+	var list []string
+	for _, s := range steps {
+		title, needs, _ := strings.Cut(s, " < ")
+		on, _ := json.Marshal(append([]string{}, strings.Fields(needs)...))
+		list = append(list, fmt.Sprintf(`{"id":%q,"title":%q,"task":"Do %s.","dependsOn":%s}`, title, title, title, on))
+	}
+	return `{"steps":[` + strings.Join(list, ",") + `]}`
+}
+
+// stepStates are those of a plan, with their notes.
+func stepStates(steps []agent.PlanStep) string {
+	var out []string
+	for _, s := range steps {
+		out = append(out, strings.TrimSuffix(fmt.Sprintf("%s %s: %s", s.ID, s.Status, s.Note), ": "))
+	}
+	return strings.Join(out, "\n")
+}
+
+func TestPlanRunsItsSteps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		res, llm, err := w.plan(t.Context(), "change it", cast{
+			"planner": {
+				agenttest.Call(call("l", "list_dir", `{"path":"."}`)),
+				{Text: []string{"I plan."}, Calls: submit("a", "b", "c < a b").Calls, Usage: agent.Usage{PromptTokens: 10, CompletionTokens: 1}},
+				agenttest.Text("All is done."),
+			},
+			"step a": {agenttest.Call(call("p", "mcp__fake__echo", `{"text":"pong"}`)), {Text: []string{"a is ", "done"}, Usage: agent.Usage{PromptTokens: 5, CompletionTokens: 2}}},
+			"step b": {agenttest.Text("b is done")},
+			"step c": {agenttest.Text("c is done")},
+		})
+		if err != nil || res.Status != agent.StatusCompleted || res.StopReason != "end_turn" {
+			t.Fatalf("%+v %v", res, err)
+		}
+		if got := stepStates(res.Plan); got != "a completed: a is done\nb completed: b is done\nc completed: c is done" {
+			t.Error(got)
+		}
+		if res.Steps != 7 || res.Usage.TotalTokens != 18 || len(res.ToolCalls) != 3 {
+			t.Errorf("%+v", res)
+		}
+		if !strings.HasPrefix(res.Text, "**Plan**\n\n1. a\n2. b\n3. c (after 1, 2)\n\n- completed: ") || !strings.HasSuffix(res.Text, "- completed: 3. c\n\nAll is done.") {
+			t.Errorf("%q", res.Text)
+		}
+		// The planner only looks, a step does all, and a step knows no plan.
+		planner, c := of(llm, "planner")[0], of(llm, "step c")[0]
+		if got := strings.Join(toolNames(planner), " "); got != "submit_plan read_file list_dir search_code read_result mcp__workspace__list_resources mcp__workspace__read_resource mcp__fake__list_resources mcp__fake__read_resource" {
+			t.Error(got)
+		}
+		if names := toolNames(c); !slices.Contains(names, "write_file") || !slices.Contains(names, "mcp__fake__echo") || slices.Contains(names, "submit_plan") || names[0] != "fail_step" {
+			t.Error(names)
+		}
+		want := "Carry out step 3 of 3: c\n\nDo c.\n\nWhat the user asked for, of which this step is a part:\n<user_request>\nchange it\n</user_request>\n\n" +
+			"The plan, so that you know what is the work of others:\n1. a: completed\n2. b: completed\n3. c (after 1, 2): this is your step\n\n\n" +
+			"<step_result step=\"a\" title=\"a\">\na is done\n</step_result>\n\n<step_result step=\"b\" title=\"b\">\nb is done\n</step_result>"
+		if got := users(c); len(got) != 1 || got[0] != want {
+			t.Errorf("%q", got)
+		}
+		last := results(llm.Last())
+		if got := last[len(last)-1]; !strings.HasPrefix(got, "Plan 1 ran: 3 of 3 steps are completed.\n\nStep 1 (a), a: completed\n<step_result") || !strings.Contains(got, "Answer the user now") {
+			t.Errorf("%q", got)
+		}
+		q := w.host.Questions()
+		if len(q) == 0 || q[0].Kind != "plan" || q[0].Tool != "submit_plan" || q[0].Covers != "" || q[0].Plan.Plan != 1 || len(q[0].Plan.Steps) != 3 || q[0].Plan.Steps[2].Task != "Do c." || q[0].Plan.Steps[2].Status != agent.StepPending {
+			t.Fatalf("%+v", q)
+		}
+		if q[1].Part != "step 1" {
+			t.Errorf("%+v", q[1])
+		}
+	})
+}
+
+// toolNames are the names of the tools that a request offers.
+func toolNames(req agent.Request) (out []string) {
+	for _, s := range req.Tools {
+		out = append(out, s.Name)
+	}
+	return out
+}
+
+var (
+	_ = errors.New
+	_ = time.Now
+	_ mcp.Tool
+)

@@ -1,0 +1,67 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+const failStepName = "fail_step"
+
+const failStepSchema = `{"properties":{"reason":{"description":"Why the step cannot be done, what was tried, and what was done of it already.","type":"string"}},"required":["reason"],"type":"object"}`
+
+// failedStep is the reason of an ending by fail_step.
+const failedStep = "failed_step"
+
+// carryOut is the stepper of plan mode: a conversation of its own.
+func (r *run) carryOut(ctx context.Context, s *planStep) (string, error) {
+	return r.newStepThread(fmt.Sprintf("step %d", s.n), "step.md").attempt(ctx, s.prompt())
+}
+
+// newStepThread is who carries out a step: it is offered all tools, and one to
+// say that the step cannot be done.
+func (r *run) newStepThread(name, system string) *thread {
+	t := r.newThread(part{name: name, system: system})
+	t.part.own = []*tool{failStepTool(t)}
+	return t
+}
+
+// failStepTool ends a step that cannot be done.
+func failStepTool(t *thread) *tool {
+	return &tool{
+		name: failStepName, anywhere: true, description: prompt("fail_step.md"), schema: json.RawMessage(failStepSchema),
+		run: func(_ context.Context, _ env, args json.RawMessage) (output, error) {
+			var in struct {
+				Reason string `json:"reason"`
+			}
+			if err := into(args, &in); err != nil {
+				return output{}, err
+			}
+			if strings.TrimSpace(in.Reason) == "" {
+				return output{}, errors.New("the argument reason is missing: say why the step cannot be done")
+			}
+			t.stopBy(ending{reason: failedStep, why: in.Reason})
+			return output{text: "The step has failed, for the reason that you gave."}, nil
+		},
+	}
+}
+
+// attempt gives a thread a prompt, and returns its last answer as the result of
+// a step; an error says why there is none, or none that counts.
+func (t *thread) attempt(ctx context.Context, prompt string) (result string, err error) {
+	text, e, err := t.say(ctx, prompt)
+	t.own.edits.took(t.edits.count())
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return text, context.Cause(ctx)
+	case err != nil:
+		return text, err
+	case e.why != "":
+		return text, errors.New(e.why)
+	case strings.TrimSpace(text) == "":
+		return "", errors.New("it ended without a word")
+	}
+	return text, nil
+}
