@@ -76,6 +76,9 @@ type Delta struct {
 	// Waits says that the provider failed and when it is asked again: a few
 	// words for a person, no secret in them.
 	Waits string
+	// Notice is a sentence that the person should know of the answer, or of how
+	// the model is served; no secret in it.
+	Notice string
 }
 
 // Response is a finished answer.
@@ -92,11 +95,12 @@ type Usage struct {
 	PromptTokens     int `json:"promptTokens"`
 	CompletionTokens int `json:"completionTokens"`
 	TotalTokens      int `json:"totalTokens"`
+	CachedTokens     int `json:"cachedTokens,omitempty"` // of the prompt's, those that the provider had from before
 }
 
 // Add sums two usages.
 func (u Usage) Add(v Usage) Usage {
-	return Usage{u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.TotalTokens + v.TotalTokens}
+	return Usage{u.PromptTokens + v.PromptTokens, u.CompletionTokens + v.CompletionTokens, u.TotalTokens + v.TotalTokens, u.CachedTokens + v.CachedTokens}
 }
 
 // ErrorKind sorts the failures of a run (CONTRACT §4, data.kind).

@@ -30,6 +30,9 @@ type gathered struct {
 func (a *answer) add(chunk openai.ChatCompletionStreamResponse, on func(agent.Delta)) bool {
 	if u := chunk.Usage; u != nil {
 		a.usage = agent.Usage{PromptTokens: u.PromptTokens, CompletionTokens: u.CompletionTokens, TotalTokens: u.TotalTokens}
+		if d := u.PromptTokensDetails; d != nil {
+			a.usage.CachedTokens = min(d.CachedTokens, u.PromptTokens)
+		}
 	}
 	for _, c := range chunk.Choices {
 		d := agent.Delta{Text: c.Delta.Content, Reasoning: c.Delta.ReasoningContent}

@@ -123,18 +123,26 @@ func (b *body) chunk(data []byte) {
 	case failed != nil:
 		b.err = b.fail.told(failed)
 	case ok:
-		b.out.WriteString("data: ")
-		enc := json.NewEncoder(&b.out)
-		enc.SetEscapeHTML(false)
-		if err := enc.Encode(chunk); err != nil {
-			b.err = err
-		}
+		b.pass(chunk)
+	}
+}
+
+// pass passes on a chunk.
+func (b *body) pass(chunk wireChunk) {
+	b.out.WriteString("data: ")
+	enc := json.NewEncoder(&b.out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(chunk); err != nil {
+		b.err = err
 	}
 }
 
 // end handles what ended the reading.
 func (b *body) end(err error) {
 	b.eof = errors.Is(err, io.EOF)
+	if rest, ok := b.norm.rest(); ok {
+		b.pass(rest)
+	}
 	idle := errors.Is(context.Cause(b.ctx), errIdle)
 	switch {
 	case b.norm.finished && (b.eof || idle):
@@ -159,6 +167,9 @@ func (b *body) done() {
 	if !b.norm.seen {
 		b.err = b.fail.empty(b.resp, b.events.junk)
 		return
+	}
+	if rest, ok := b.norm.rest(); ok {
+		b.pass(rest)
 	}
 	b.out.WriteString("data: [DONE]\n")
 	b.err = io.EOF

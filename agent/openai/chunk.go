@@ -38,6 +38,9 @@ type wireUsage struct {
 	PromptTokens     int `json:"prompt_tokens"`
 	CompletionTokens int `json:"completion_tokens"`
 	TotalTokens      int `json:"total_tokens"`
+	Details          struct {
+		CachedTokens int `json:"cached_tokens"`
+	} `json:"prompt_tokens_details"`
 }
 
 // rawChunk is a chunk as providers send it: only what is certain has a type.
@@ -57,6 +60,7 @@ type rawChoice struct {
 	Message      *rawDelta       `json:"message"` // of a completion that is no stream
 	FinishReason json.RawMessage `json:"finish_reason"`
 	Error        json.RawMessage `json:"error"`
+	Usage        json.RawMessage `json:"usage"` // Kimi
 }
 
 type rawDelta struct {
@@ -65,6 +69,8 @@ type rawDelta struct {
 	ReasoningContent json.RawMessage `json:"reasoning_content"`
 	Reasoning        json.RawMessage `json:"reasoning"`
 	Thinking         json.RawMessage `json:"thinking"`
+	ReasoningDetails json.RawMessage `json:"reasoning_details"` // OpenRouter
+	ThinkingBlocks   json.RawMessage `json:"thinking_blocks"`   // LiteLLM, of Anthropic
 	ToolCalls        []rawCall       `json:"tool_calls"`
 	FunctionCall     *rawFunction    `json:"function_call"`
 }
@@ -85,8 +91,18 @@ type rawFunction struct {
 // stream, into wireChunks.
 type normaliser struct {
 	slots    slots
-	seen     bool // a choice came
-	finished bool // a finish reason came
+	tags     thinkTags
+	details  thoughtParts // by the name of the field that they came in
+	seen     bool         // a choice came
+	finished bool         // a finish reason came
+}
+
+// rest is a chunk of what is held back, when no other comes; ok is false when
+// there is none.
+func (n *normaliser) rest() (out wireChunk, ok bool) {
+	var c wireChoice
+	c.Delta.Content, c.Delta.ReasoningContent = n.tags.flush()
+	return wireChunk{Choices: []wireChoice{c}}, !c.empty()
 }
 
 // chunk normalises one chunk. ok is false when there is nothing in it to pass
@@ -110,6 +126,9 @@ func (n *normaliser) chunk(data []byte) (out wireChunk, ok bool, failed *apiErro
 			n.finished = true
 		}
 		out.Choices = append(out.Choices, choice)
+		if !given(raw.Usage) {
+			raw.Usage = c.Usage
+		}
 		ok = ok || !choice.empty()
 	}
 	out.Usage = usage(raw.Usage)
@@ -149,15 +168,27 @@ func (n *normaliser) choice(c rawChoice) wireChoice {
 	if d == nil {
 		return out
 	}
-	var thought string
-	out.Delta.Content, thought = content(d.Content)
-	out.Delta.Content += text(d.Refusal)
+	said, thought := content(d.Content)
 	for _, r := range []json.RawMessage{d.ReasoningContent, d.Reasoning, d.Thinking} {
 		if thought == "" {
 			thought, _ = content(r)
 		}
 	}
-	out.Delta.ReasoningContent = thought
+	for _, parts := range []struct {
+		field string
+		raw   json.RawMessage
+	}{{"reasoning_details", d.ReasoningDetails}, {"thinking_blocks", d.ThinkingBlocks}} {
+		if told := n.details.take(parts.field, parts.raw); thought == "" {
+			thought = told
+		}
+	}
+	said, tagged := n.tags.take(said)
+	thought += tagged
+	if out.FinishReason != "" || len(d.ToolCalls) > 0 || d.FunctionCall != nil {
+		more, held := n.tags.flush()
+		said, thought = said+more, thought+held
+	}
+	out.Delta.Content, out.Delta.ReasoningContent = said+text(d.Refusal), thought
 	for _, rc := range d.ToolCalls {
 		out.Delta.ToolCalls = append(out.Delta.ToolCalls, n.slots.call(rc)...)
 	}
@@ -225,11 +256,21 @@ func usage(raw json.RawMessage) *wireUsage {
 		Prompt     json.RawMessage `json:"prompt_tokens"`
 		Completion json.RawMessage `json:"completion_tokens"`
 		Total      json.RawMessage `json:"total_tokens"`
+		Details    struct {
+			Cached json.RawMessage `json:"cached_tokens"`
+		} `json:"prompt_tokens_details"`
+		Hit    json.RawMessage `json:"prompt_cache_hit_tokens"` // DeepSeek
+		Cached json.RawMessage `json:"cached_tokens"`           // Kimi
 	}
 	if json.Unmarshal(raw, &u) != nil {
 		return nil
 	}
 	var out wireUsage
+	for _, n := range []json.RawMessage{u.Details.Cached, u.Hit, u.Cached} {
+		if told, _ := number(n); told > 0 {
+			out.Details.CachedTokens = told
+		}
+	}
 	out.PromptTokens, _ = number(u.Prompt)
 	out.CompletionTokens, _ = number(u.Completion)
 	out.TotalTokens, _ = number(u.Total)

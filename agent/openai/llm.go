@@ -33,6 +33,8 @@ type Options struct {
 	// ExtraBody is merged into the body of each completion over what agentls
 	// sends; null takes a field out. messages and stream cannot be changed.
 	ExtraBody map[string]json.RawMessage
+	// Reasons: the provider wants the reasoning before a tool call back with it.
+	Reasons bool
 	// IdleTimeout is the longest silence of the provider, before the headers
 	// and between two reads of the answer. 0: two minutes.
 	IdleTimeout time.Duration
@@ -102,11 +104,11 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 		return agent.Response{}, l.failures.config("no model is set for %s: set the provider's model", l.url.Host)
 	}
 	a := answer{limit: l.limits.answer}
-	marks, err := l.stream(ctx, req, &a, on)
+	norm, err := l.stream(ctx, req, &a, on)
 	switch {
 	case err == nil:
 		r := a.response()
-		l.thoughts.keep(r, marks)
+		l.thoughts.keep(r, norm)
 		return r, nil
 	case ctx.Err() != nil:
 		return a.partial(), context.Cause(ctx)
@@ -114,9 +116,9 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 	return a.partial(), l.failures.wrap(err)
 }
 
-// stream makes the call and reads its answer into a. It gives the marks that
-// the provider put on its tool calls.
-func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) ([]json.RawMessage, error) {
+// stream makes the call and reads its answer into a. It gives what knows the
+// marks that the provider put beside its answer.
+func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(agent.Delta)) (*normaliser, error) {
 	c := &call{llm: l, history: messages(req.Messages), tools: len(req.Tools) > 0, wishes: wishes{req.MaxTokens, req.Temperature, req.Stop}, tried: l.concessions(), on: on}
 	cfg := openai.DefaultConfig("") // the key is put on with the other headers
 	cfg.BaseURL = l.url.String()    // for go-openai only; call.Do sets the URL
@@ -130,7 +132,7 @@ func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(
 		chunk, err := s.Recv()
 		if err != nil {
 			if c.body.finished() {
-				return c.body.norm.slots.marks(), nil
+				return &c.body.norm, nil
 			}
 			pe := *agent.AsProviderError(l.failures.wrap(err))
 			pe.Began = true
@@ -173,7 +175,7 @@ func (l *LLM) concessions() concessions {
 func (l *LLM) learn(c concessions) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.learned = l.learned.or(c)
+	l.learned |= c
 }
 
 // limits bound what a provider may send, and how long it is waited for.

@@ -58,6 +58,7 @@ type sent struct {
 	Messages      []map[string]any `json:"messages"`
 	Tools         []map[string]any `json:"tools"`
 	Extra         json.RawMessage  `json:"thinking"`
+	Effort        string           `json:"reasoning_effort"`
 }
 
 func readSent(t testing.TB, r *http.Request) (s sent) {

@@ -42,13 +42,13 @@ func amend(plain []byte, history []openai.ChatCompletionMessage, l *LLM, c conce
 		return nil, err
 	}
 	body["model"] = model
-	if body["messages"], err = writeMessages(history, c, l.thoughts); err != nil {
+	if body["messages"], err = (writer{l, c}).messages(history); err != nil {
 		return nil, err
 	}
-	if c.noUsage {
+	if c.has(noUsage) {
 		delete(body, "stream_options")
 	}
-	if c.plain && given(body["tools"]) {
+	if c.has(plainSchemas) && given(body["tools"]) {
 		body["tools"] = plainTools(body["tools"])
 	}
 	w.put(body, c)
@@ -108,15 +108,15 @@ func (w wishes) put(body map[string]json.RawMessage, c concessions) {
 		}
 	}
 	switch {
-	case w.maxTokens > 0 && c.newLimit:
+	case w.maxTokens > 0 && c.has(newLimit):
 		set(fieldNewMaxTokens, w.maxTokens)
 	case w.maxTokens > 0:
 		set(fieldMaxTokens, w.maxTokens)
 	}
-	if w.temperature != nil && !c.noTemperature {
+	if w.temperature != nil && !c.has(noTemperature) {
 		set("temperature", *w.temperature)
 	}
-	if len(w.stop) > 0 && !c.noStop {
+	if len(w.stop) > 0 && !c.has(noStop) {
 		set("stop", w.stop[:min(len(w.stop), maxStops)])
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -123,14 +124,14 @@ func TestExtraBody(t *testing.T) {
 		answerHello(w)
 	}, func(o *Options) {
 		o.ExtraBody = map[string]json.RawMessage{
-			"thinking": json.RawMessage(`{"type":"enabled"}`), "stream_options": json.RawMessage(`null`),
+			"thinking": json.RawMessage(`{"type":"enabled"}`), "reasoning_effort": json.RawMessage(`"high"`), "stream_options": json.RawMessage(`null`),
 			"model": json.RawMessage(`"other"`), "stream": json.RawMessage(`false`), "messages": json.RawMessage(`[]`),
 		}
 	})
 	if _, err := l.Complete(t.Context(), prompt, nil); err != nil {
 		t.Fatal(err)
 	}
-	if string(got.Extra) != `{"type":"enabled"}` || got.StreamOptions != nil || got.Model != "other" || !got.Stream || len(got.Messages) != 1 {
+	if string(got.Extra) != `{"type":"enabled"}` || got.Effort != "high" || got.StreamOptions != nil || got.Model != "other" || !got.Stream || len(got.Messages) != 1 {
 		t.Errorf("sent %+v", got)
 	}
 	l = serve(t, func(http.ResponseWriter, *http.Request) { t.Error("asked") }, func(o *Options) {
@@ -160,6 +161,12 @@ func TestConcessions(t *testing.T) {
 		{"images, llama.cpp", 500, `{"error":{"code":500,"message":"image input is not supported - hint: if this is unexpected, you may need to provide the mmproj","type":"server_error"}}`, hasImages},
 		{"images, OpenRouter", 404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, hasImages},
 		{"images, vLLM", 400, `{"error":{"message":"At most 0 image(s) may be provided in one prompt."}}`, hasImages},
+		{"no system, Gemma", 400, `[{"error":{"code":400,"message":"Developer instruction is not enabled for models/gemma-3-27b-it","status":"INVALID_ARGUMENT"}}]`, hasRole("system")},
+		{"no system, a template", 500, `{"error":{"code":500,"message":"System role not supported at row 1, column 46","type":"server_error"}}`, hasRole("system")},
+		{"no system, OpenAI", 400, `{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model.","type":"invalid_request_error","param":"messages[0].role","code":"unsupported_value"}}`, hasRole("system")},
+		{"short ids, Mistral", 400, `{"object":"error","message":"Tool call id was call_abc but must be a-z, A-Z, 0-9, with a length of 9.","type":"invalid_function_call","code":"3280"}`, hasLongIDs},
+		{"short ids, OpenAI", 400, `{"error":{"message":"Invalid 'messages[5].tool_calls[0].id': string too long. Expected a string with maximum length 40, but got a string with length 64 instead.","type":"invalid_request_error","param":"messages[5].tool_calls[0].id","code":"string_above_max_length"}}`, hasLongIDs},
+		{"short ids, Anthropic", 400, `{"error":{"message":"messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"}}`, hasLongIDs},
 		{"schemas, llama.cpp", 400, `{"error":{"code":400,"message":"Unable to generate parser for this template. Automatic parser generation failed: JSON schema error at #/properties/a: cannot resolve $ref #/definitions/none, definitions not found","type":"invalid_request_error"}}`, hasReference},
 		{"schemas, llama.cpp's grammar", 400, `{"error":{"code":400,"message":"Failed to initialize samplers: failed to parse grammar","type":"invalid_request_error"}}`, hasReference},
 		{"schemas, OpenAI", 400, `{"error":{"message":"Invalid schema for function 'a': In context=('properties', 'x'), schema must have a 'type' key.","type":"invalid_request_error","param":"tools[0].function.parameters","code":"invalid_function_parameters"}}`, hasReference},
@@ -199,6 +206,31 @@ func hasContent(want any) func(sent) bool {
 func hasImages(s sent) bool {
 	for _, m := range s.Messages {
 		if _, ok := m["content"].([]any); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func hasRole(role string) func(sent) bool {
+	return func(s sent) bool {
+		return slices.ContainsFunc(s.Messages, func(m map[string]any) bool { return m["role"] == role })
+	}
+}
+
+// hasLongIDs also reports calls and results that do not fit together any more.
+func hasLongIDs(s sent) bool {
+	calls := map[any]bool{}
+	for _, m := range s.Messages {
+		list, _ := m["tool_calls"].([]any)
+		for _, c := range list {
+			id := c.(map[string]any)["id"].(string)
+			calls[id] = true
+			if len(id) != 9 {
+				return true
+			}
+		}
+		if m["role"] == "tool" && !calls[m["tool_call_id"]] {
 			return true
 		}
 	}

@@ -19,6 +19,7 @@ type recording struct {
 	calls  []string // name arguments
 	finish string   // default stop
 	usage  int      // total tokens
+	cached int      // of the prompt's
 	kind   agent.ErrorKind
 	again  bool   // retryable
 	says   string // part of the error's message; | parts several
@@ -47,6 +48,12 @@ var recordings = []recording{
 	{file: "refusal", text: "I cannot do that.", finish: "content_filter"},
 	{file: "reasoning-content", text: "Done.", reason: "Let me think."},
 	{file: "reasoning", text: "Done.", reason: "Let me think."},
+
+	{file: "reasoning-details", text: "Done.", reason: "Let me think.", usage: 15, cached: 4},
+	{file: "thinking-blocks", text: "Done.", reason: "Let me think."},
+	{file: "think-tag", text: "Done.", reason: "Let me think."},
+	{file: "usage-deepseek", text: "Hello there", usage: 15, cached: 8},
+	{file: "usage-kimi", text: "Hello there", usage: 15, cached: 6},
 
 	{file: "tools", calls: []string{`read_file {"path":"a"}`, `list_dir {"path":"b"}`}, finish: "tool_calls"},
 	{file: "tools-no-index", calls: []string{`read_file {"path":"a"}`, `list_dir {"path":"b"}`}, finish: "tool_calls"},
@@ -133,7 +140,7 @@ func check(t *testing.T, want recording) {
 
 func (want recording) check(t *testing.T, l *LLM, got agent.Response, err error) {
 	t.Helper()
-	if got.Text != want.text || got.Reasoning != want.reason || got.Usage.TotalTokens != want.usage {
+	if got.Text != want.text || got.Reasoning != want.reason || got.Usage.TotalTokens != want.usage || got.Usage.CachedTokens != want.cached {
 		t.Errorf("text %q, reasoning %q, usage %v\nwant %q, %q, %d", got.Text, got.Reasoning, got.Usage, want.text, want.reason, want.usage)
 	}
 	if want.kind != "" {

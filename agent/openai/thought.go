@@ -17,12 +17,17 @@ const (
 )
 
 // thought is what a provider wants to see again beside a tool call, and what
-// the history has no place for: the reasoning before it (DeepSeek, Kimi) and
-// the provider's own mark on it (Gemini's thought signature).
+// the history has no place for: the reasoning before it (DeepSeek, Kimi, GLM),
+// the parts of that (OpenRouter, Anthropic) and the provider's own mark on the
+// call (Gemini's thought signature).
 type thought struct {
 	reasoning string
+	field     string          // of the message, that the parts stand in
+	parts     json.RawMessage // nil: none
 	extra     json.RawMessage
 }
+
+func (t thought) bytes() int { return len(t.reasoning) + len(t.parts) + len(t.extra) }
 
 // thoughts remembers the latest calls by their ids. Providers ask for the ones
 // of the current turn only, so that losing the oldest, or all of them with the
@@ -36,26 +41,26 @@ type thoughts struct {
 
 func newThoughts() *thoughts { return &thoughts{of: map[string]thought{}} }
 
-// keep remembers the calls of an answer; marks are the providers' own, in the
-// order of the calls.
-func (t *thoughts) keep(r agent.Response, marks []json.RawMessage) {
+// keep remembers the calls of an answer, and what n saw beside them.
+func (t *thoughts) keep(r agent.Response, n *normaliser) {
+	marks := n.slots.marks()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, c := range r.ToolCalls {
 		var th thought
-		if i == 0 {
-			th.reasoning = r.Reasoning // once for all calls of the answer
+		if i == 0 { // once for all calls of the answer
+			th.reasoning, th.field, th.parts = r.Reasoning, n.details.field, n.details.whole()
 		}
 		if i < len(marks) {
 			th.extra = marks[i]
 		}
-		if th.reasoning == "" && th.extra == nil {
+		if th.bytes() == 0 {
 			continue
 		}
 		t.drop(c.ID)
 		t.of[c.ID] = th
 		t.order = append(t.order, c.ID)
-		t.size += len(th.reasoning) + len(th.extra)
+		t.size += th.bytes()
 	}
 	for len(t.order) > maxThoughts || t.size > maxThoughtBytes {
 		t.drop(t.order[0])
@@ -68,7 +73,7 @@ func (t *thoughts) drop(id string) {
 		return
 	}
 	delete(t.of, id)
-	t.size -= len(th.reasoning) + len(th.extra)
+	t.size -= th.bytes()
 	for i := range t.order {
 		if t.order[i] == id {
 			t.order = append(t.order[:i], t.order[i+1:]...)
@@ -77,22 +82,33 @@ func (t *thoughts) drop(id string) {
 	}
 }
 
-// about gives the reasoning before the calls of a message, and their marks;
-// nil when there are none.
-func (t *thoughts) about(calls []openai.ToolCall) (reasoning string, marks []json.RawMessage) {
+// about is what is known of the calls of a message: of the whole, and the mark
+// of each.
+func (t *thoughts) about(calls []openai.ToolCall) (all messageThought) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, c := range calls {
 		th := t.of[c.ID]
-		if reasoning == "" {
-			reasoning = th.reasoning
+		if all.reasoning == "" {
+			all.reasoning = th.reasoning
+		}
+		if all.parts == nil {
+			all.field, all.parts = th.field, th.parts
 		}
 		if th.extra != nil {
-			if marks == nil {
-				marks = make([]json.RawMessage, len(calls))
+			if all.marks == nil {
+				all.marks = make([]json.RawMessage, len(calls))
 			}
-			marks[i] = th.extra
+			all.marks[i] = th.extra
 		}
 	}
-	return reasoning, marks
+	return all
+}
+
+// messageThought is what a provider wants to see again with one message.
+type messageThought struct {
+	reasoning string
+	field     string
+	parts     json.RawMessage
+	marks     []json.RawMessage // of the calls; nil: none has one
 }
