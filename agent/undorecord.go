@@ -102,8 +102,16 @@ func (u *undoRun) after(at place, text string, made []string) {
 	}
 }
 
-// leave takes down a tool that changed what is not known here.
-func (u *undoRun) leave(tool string) { u.add(undoLine{Untracked: tool}) }
+// leave takes down a tool that changed what is not known here, once: each line
+// waits for the disk.
+func (u *undoRun) leave(tool string) {
+	u.mu.Lock()
+	known := u.begun && slices.Contains(u.untracked, tool)
+	u.mu.Unlock()
+	if !known {
+		u.add(undoLine{Untracked: tool})
+	}
+}
 
 func (u *undoRun) restored(real string) { u.add(undoLine{Real: real, Restored: true}) }
 
