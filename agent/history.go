@@ -2,7 +2,9 @@ package agent
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // What stands in a history where nothing else does: providers refuse empty
@@ -27,22 +29,43 @@ func repair(history []Message) []Message {
 				out = append(out, Message{Role: User, Text: m.Text, Images: m.Images})
 			}
 		case Assistant:
-			m = Message{Role: Assistant, Text: m.Text, ToolCalls: validCalls(m.ToolCalls)}
-			if strings.TrimSpace(m.Text) == "" && len(m.ToolCalls) == 0 {
-				continue
-			}
-			out = append(out, m)
 			end := i + 1
 			for end < len(history) && history[end].Role == ToolRole {
 				end++
 			}
-			out = append(out, answers(m.ToolCalls, history[i+1:end])...)
+			results := history[i+1 : end]
 			i = end - 1
+			if isRound(m, results) {
+				out = append(append(out, m), results...)
+				continue
+			}
+			m = Message{Role: Assistant, Text: m.Text, ToolCalls: validCalls(m.ToolCalls)}
+			if strings.TrimSpace(m.Text) == "" && len(m.ToolCalls) == 0 {
+				continue
+			}
+			out = append(append(out, m), answers(m.ToolCalls, results)...)
 		}
 		// A system message is no part of a history, a result that stands here
 		// answers no call.
 	}
 	return out
+}
+
+// isRound reports whether an answer and what follows it need no repair. A whole
+// history is looked through at each step, in half the time.
+func isRound(m Message, results []Message) bool {
+	if len(results) != len(m.ToolCalls) || strings.TrimSpace(m.Text) == "" && len(results) == 0 || len(m.Images) > 0 || m.ToolCallID != "" || m.Stored != "" {
+		return false
+	}
+	for i, c := range m.ToolCalls {
+		r := results[i]
+		twice := slices.ContainsFunc(m.ToolCalls[:i], func(other ToolCall) bool { return other.ID == c.ID })
+		if c.ID == "" || twice || !validName(c.Name) || !isObject(c.Arguments) ||
+			r.ToolCallID != c.ID || strings.TrimSpace(r.Text) == "" || !utf8.ValidString(r.Text) || len(r.Images) > 0 || len(r.ToolCalls) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // answers gives each call its result, in the order of the calls.
