@@ -103,7 +103,7 @@ func (c *chooser) write(ctx context.Context, t config.Target, warning string) (s
 	written, err := c.s.o.Config.Write(t.Choice, filepath.Join(c.s.o.StateDir, "config.lock"))
 	if fault, ok := errors.AsType[*config.FileError](err); ok {
 		c.showFault(fault.Problem)
-		return r, failed("nothing was written: %s. Mend the file, and run agentls.setup again", place(fault.Problem))
+		return r, failed("nothing was written: %s. Mend the file, and run agentls.setup again", fault.Error())
 	}
 	if err != nil {
 		return r, failed("nothing was written: %v", err)
@@ -131,18 +131,6 @@ func (s *Server) isDirty(file string) bool {
 		d, open = s.docs.linked(real)
 	}
 	return open && d.dirty && !onDisk(file, d.text)
-}
-
-// place is a problem with where it stands.
-func place(p config.Problem) string {
-	text := p.File
-	if p.Line > 0 {
-		text += fmt.Sprintf(":%d:%d", p.Line, p.From+1)
-	}
-	if p.Path != "" {
-		text += ": " + p.Path
-	}
-	return text + ": " + p.Message
 }
 
 func (c *chooser) showFault(p config.Problem) {

@@ -31,12 +31,8 @@ type setUpLink struct {
 
 // link chooses a model of what was found.
 func (c *chooser) link(f config.Found, model string) setUpLink {
-	l := setUpLink{Provider: f.Name, Model: model, title: f.Title}
-	cfg := c.s.cfg.Load()
-	if known, ok := c.discovery(cfg).Named(f.Name); !f.Configured && (!ok || c.s.o.Config.Provider(known, "").BaseURL != f.BaseURL) {
-		l.BaseURL, l.KeyVariable = f.BaseURL, f.KeyVariable
-	}
-	return l
+	w := c.setup(c.s.cfg.Load()).Wish(f, model)
+	return setUpLink{w.Provider, w.BaseURL, w.Model, w.KeyVariable, f.Title}
 }
 
 func (l setUpLink) wish() config.Wish {

@@ -3,6 +3,7 @@ package config
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -53,7 +54,14 @@ var bom = []byte("\xef\xbb\xbf")
 // FileError is a file of the user's that cannot be changed as it is.
 type FileError struct{ Problem Problem }
 
-func (e *FileError) Error() string { return e.Problem.String() }
+// Error is the problem with its line and column.
+func (e *FileError) Error() string {
+	p := e.Problem
+	if p.Line > 0 {
+		p.File += fmt.Sprintf(":%d:%d", p.Line, p.From+1)
+	}
+	return p.String()
+}
 
 func faultOf(p Problem) *FileError { return &FileError{p} }
 

@@ -39,11 +39,11 @@ func TestEdited(t *testing.T) {
 		}
 	}
 	for before, want := range map[string]string{
-		"{\n  \"a\": [1,\n}":     "f: is no JSON",
-		`{"a": "text"}`:          "f: a: must be an object, not a text",
+		"{\n  \"a\": [1,\n}":     "f:3:1: is no JSON",
+		`{"a": "text"}`:          "f:1:7: a: must be an object, not a text",
 		`["a"]`:                  "must be an object, not a list",
-		`{"a": {"b": {}}}`:       "f: a.b: must be a text, not an object",
-		"// all of it\n":         "f: is no JSON",
+		`{"a": {"b": {}}}`:       "f:1:13: a.b: must be a text, not an object",
+		"// all of it\n":         "is no JSON",
 		strings.Repeat("[", 500): "nested deeper",
 	} {
 		got, err := edited("f", []byte(before), []string{"a", "b"}, "v")

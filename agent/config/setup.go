@@ -59,6 +59,15 @@ func refused(format string, args ...any) error {
 	return &SetupError{fmt.Sprintf(format, args...), false}
 }
 
+// Wish is what a person wishes who picks a model of what was found.
+func (s Setup) Wish(f Found, model string) Wish {
+	w := Wish{Provider: f.Name, Model: model}
+	if known, ok := s.Named(f.Name); !f.Configured && (!ok || s.Source.Provider(known, "").BaseURL != f.BaseURL) {
+		w.BaseURL, w.KeyVariable = f.BaseURL, f.KeyVariable
+	}
+	return w
+}
+
 // Target makes sense of a wish: which provider, at which address, with which
 // key.
 func (s Setup) Target(w Wish) (t Target, err error) {

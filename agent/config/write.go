@@ -55,17 +55,11 @@ func (s Source) Write(c Choice, lock string) (w Written, err error) {
 		return w, fmt.Errorf("another agentls is writing the configuration: try again (%w)", err)
 	}
 	defer unlock()
-	file, err := realFile(s.File())
+	file, text, err := s.userText()
 	if err != nil {
-		return w, unwritable(err)
+		return w, err
 	}
-	text, err := readFile(file)
-	switch {
-	case err == nil:
-		w.Before = append([]byte{}, text...) // not nil
-	case !isMissing(err):
-		return w, &FileError{Problem{File: file, Message: "cannot be read: " + err.Error()}}
-	}
+	w.Before = text
 	if w.After, err = c.put(file, text); err != nil {
 		return w, err
 	}
@@ -76,6 +70,31 @@ func (s Source) Write(c Choice, lock string) (w Written, err error) {
 		return w, unwritable(err)
 	}
 	return w, nil
+}
+
+// userText reads the file that stands for the user's; a nil text: there is none.
+func (s Source) userText() (file string, text []byte, err error) {
+	if file, err = realFile(s.File()); err != nil {
+		return "", nil, unwritable(err)
+	}
+	text, err = readFile(file)
+	switch {
+	case err == nil:
+		return file, append([]byte{}, text...), nil // an empty one is not nil
+	case isMissing(err):
+		return file, nil, nil
+	}
+	return "", nil, &FileError{Problem{File: file, Message: "cannot be read: " + err.Error()}}
+}
+
+// CheckFile tells before a person is asked for a choice whether it can be put
+// into the user's file. exists: there is one.
+func (s Source) CheckFile() (exists bool, err error) {
+	file, text, err := s.userText()
+	if err == nil {
+		_, err = Choice{Name: Offline}.put(file, text)
+	}
+	return text != nil, err
 }
 
 // put is the file's text with the choice in it.

@@ -75,12 +75,15 @@ func TestWriteRefuses(t *testing.T) {
 	w := newWorld(t)
 	choice := Choice{Name: "o", BaseURL: "http://127.0.0.1:1/v1", Model: "m"}
 	for before, want := range map[string]string{
-		"{\n \"limits\": {\n}": "config.json: is no JSON", `{"providers": []}`: "providers: must be an object, not a list", `{"providers": {"o": 5}}`: "providers.o: must be an object",
+		"{\n \"limits\": {\n}": "config.json:3:2: is no JSON", `{"providers": []}`: "providers: must be an object, not a list", `{"providers": {"o": 5}}`: "providers.o: must be an object",
 	} {
 		w.user(before)
 		_, err := w.source.Write(choice, w.lock())
 		if e, ok := errors.AsType[*FileError](err); !ok || !strings.Contains(e.Error(), want) || e.Problem.Line == 0 {
 			t.Errorf("%s: %v, want %s", before, err, want)
+		}
+		if exists, err := w.source.CheckFile(); !exists || (err != nil) != strings.Contains(want, "JSON") {
+			t.Errorf("%s: %v, %v", before, exists, err)
 		}
 		if text, _ := os.ReadFile(w.source.File()); string(text) != before {
 			t.Errorf("%s became %s", before, text)

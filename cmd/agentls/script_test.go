@@ -51,6 +51,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(home, strings.ToLower(name)))
 			}
 			e.Setenv("PROVIDER", provider.URL+"/v1")
+			e.Setenv("PROVIDER_HOST", strings.TrimPrefix(provider.URL, "http://")) // it also has /many/v1, /locked/v1 and /none/v1
 			for name, url := range remote {
 				e.Setenv(name, url)
 			}
@@ -211,7 +212,7 @@ func (b scriptTB) Errorf(format string, args ...any) { b.ts.Fatalf(format, args.
 // the prompt: a status, a hang, a broken stream, or a sentence.
 func provide(w http.ResponseWriter, r *http.Request) {
 	if strings.HasSuffix(r.URL.Path, "/models") {
-		fmt.Fprint(w, `{"object":"list","data":[{"id":"tiny","object":"model"}]}`)
+		provideModels(w, r)
 		return
 	}
 	var body struct {
@@ -240,6 +241,35 @@ func provide(w http.ResponseWriter, r *http.Request) {
 	default:
 		stream(w, `{"content":"Hello from the model."}`, "stop")
 	}
+}
+
+// provideModels lists the models of one of the endpoints: of /many 2,000, of
+// /locked with a key alone, of /none nothing.
+func provideModels(w http.ResponseWriter, r *http.Request) {
+	models := []string{"tiny"}
+	switch strings.TrimSuffix(r.URL.Path, "/v1/models") {
+	case "/many":
+		models = nil
+		for i := range 2000 {
+			models = append(models, fmt.Sprintf("maker%d/model-%04d", i%3, i))
+		}
+	case "/locked":
+		if r.Header.Get("Authorization") != "Bearer sk-script-secret-9" {
+			http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
+			return
+		}
+	case "/none":
+		models = nil
+	case "":
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	data := []map[string]string{}
+	for _, id := range models {
+		data = append(data, map[string]string{"id": id, "object": "model"})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data}) // of strings
 }
 
 // called is the function of a prompt "call name arguments"; nil for another
