@@ -18,7 +18,7 @@ import (
 )
 
 // cast are the answers of a model by the role that asks, each role in its own
-// order: "planner", or "step" and the title of the step.
+// order: "planner", or "step" or "reviewer" and the title of the step.
 type cast map[string][]agenttest.Step
 
 // roleOf says which conversation a request is of.
@@ -26,6 +26,10 @@ func roleOf(req agent.Request) string {
 	for _, m := range req.Messages[1:] {
 		if m.Role != agent.User {
 			continue
+		}
+		if _, task, ok := strings.Cut(m.Text, "<step_task>\n"); ok {
+			title, _, _ := strings.Cut(task, "\n")
+			return "reviewer " + title
 		}
 		if line, _, _ := strings.Cut(m.Text, "\n"); strings.HasPrefix(line, "Carry out step ") {
 			_, title, _ := strings.Cut(line, ": ")

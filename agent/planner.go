@@ -96,6 +96,9 @@ func (r *run) accept(steps []PlanStep, edited bool) *planned {
 // stepper is how the run's mode carries out a step, and how many beside each
 // other at most.
 func (r *run) stepper() (do stepper, beside int) {
+	if r.task.Mode == ModeTeam {
+		return r.carryOutAsTeam, min(teamWorkers, r.task.Limits.ParallelTools)
+	}
 	return r.carryOut, r.task.Limits.ParallelTools
 }
 

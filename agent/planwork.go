@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"slices"
 	"sync"
 )
@@ -75,8 +74,7 @@ func (p *planned) work(ctx context.Context) {
 func (p *planned) attempt(ctx context.Context, s *planStep) (result string, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			p.r.a.log.Error("a step of a plan panicked", "run", p.r.task.RunID, "plan", p.number, "step", s.ID, "panic", redactText(p.r.a.secrets, fmt.Sprint(v)), "stack", string(debug.Stack()))
-			err = errors.New("internal error: the step ended unexpectedly; the log has the details")
+			err = p.r.panicked(fmt.Sprintf("step %d", s.n), v)
 		}
 	}()
 	return p.do(ctx, s)

@@ -210,9 +210,6 @@ func (t *thread) useTools(ctx context.Context, set toolset, resp Response) (*end
 	case stop:
 		return &ending{reason: "loop", why: "the model repeated the same calls without a new result", advice: "say what it should do differently, or " + goOn}, nil
 	}
-	if t.part.over != nil && t.part.over() {
-		return &ending{reason: isOver, text: "Done."}, nil
-	}
 	if e := t.stopped(); e != nil {
 		return e, nil
 	}

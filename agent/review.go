@@ -16,7 +16,7 @@ const submitReviewName = "submit_review"
 const submitReviewSchema = `{"properties":{` +
 	`"notes":{"description":"To revise: what is wrong or missing, where, and how one can tell that it is mended. To approve: what you looked at.","minLength":1,"type":"string"},` +
 	`"verdict":{"description":"approve: the step is done. revise: it is not.","enum":["approve","revise"],"type":"string"}` +
-	`},"required":["verdict","notes"],"type":"object"}`
+	`},"required":["notes","verdict"],"type":"object"}`
 
 // maxNotes is how much of a review's notes is passed on, in bytes.
 const maxNotes = 8 << 10

@@ -169,8 +169,7 @@ func (r *run) work(ctx context.Context) (err error) {
 	r.s.ask(r.task.RunID, r.a.tellable(r.task.title(), titleChars), r.task.typed(), r.task.words())
 	defer func() {
 		if p := recover(); p != nil {
-			r.a.log.Error("a run panicked", "run", r.task.RunID, "panic", redactText(r.a.secrets, fmt.Sprint(p)), "stack", string(debug.Stack()))
-			err = &ProviderError{Kind: KindInternal, Message: "internal error: the run ended unexpectedly; the log has the details"}
+			err = r.panicked("the run", p)
 		}
 		if err != nil {
 			r.own.broken(err)
@@ -179,6 +178,12 @@ func (r *run) work(ctx context.Context) (err error) {
 	}()
 	r.task.Steer.keep(r.s.steer)
 	return r.react(ctx)
+}
+
+// panicked is the end of a part of the run that panicked.
+func (r *run) panicked(who string, v any) error {
+	r.a.log.Error("a run panicked", "run", r.task.RunID, "in", who, "panic", redactText(r.a.secrets, fmt.Sprint(v)), "stack", string(debug.Stack()))
+	return &ProviderError{Kind: KindInternal, Message: "internal error: " + who + " ended unexpectedly; the log has the details"}
 }
 
 // shelf is where the run's long results are kept.

@@ -42,10 +42,9 @@ type part struct {
 	// offers says which of all tools it is offered; nil: every one. The others
 	// cannot be called.
 	offers func(*tool) bool
-	whyNot string      // the others cannot be
-	own    []*tool     // that it alone has
-	over   func() bool // whether it has done what it is for: no turn follows then; nil: never
-	deeds  *deeds      // takes what it does; nil: nobody wants to know
+	whyNot string  // the others cannot be
+	own    []*tool // that it alone has
+	deeds  *deeds  // takes what it does; nil: nobody wants to know
 	// remind gives a word on the answer that would end the thread, once in it: it
 	// goes on then. "": it ends.
 	remind func(answer string) string
@@ -67,7 +66,7 @@ func newMemorySession(of *session) *session {
 // history goes on, and its first prompt is never left out. An error is as that
 // of [Agent.Run]; the history is valid then, too.
 func (t *thread) say(ctx context.Context, prompt string) (text string, e ending, err error) {
-	t.text, t.said, t.reminded = "", "", false
+	t.text, t.said, t.reminded, t.circles = "", "", false, circles{}
 	t.restart()
 	first := t.wants == nil
 	t.wants = append(t.wants, prompt)
@@ -79,9 +78,15 @@ func (t *thread) say(ctx context.Context, prompt string) (text string, e ending,
 	} else {
 		t.s.add(m)
 	}
-	if e, err = t.loop(ctx); err != nil {
-		t.broken(err)
-	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = t.panicked(t.part.name, v)
+		}
+		if text = t.text; err != nil {
+			t.broken(err)
+		}
+	}()
+	e, err = t.loop(ctx)
 	return t.text, e, err
 }
 
@@ -101,7 +106,7 @@ func (t *thread) loop(ctx context.Context) (ending, error) {
 		if err != nil {
 			return ending{}, err
 		}
-		if e != nil && (e.reason == isOver || !t.goesOn(ctx, *e)) {
+		if e != nil && !t.goesOn(ctx, *e) {
 			t.end(*e)
 			return *e, nil
 		}
@@ -116,8 +121,6 @@ type ending struct {
 	advice string // what a person can do then
 }
 
-// isOver is the reason of a thread that has done what it is for.
-const isOver = "over"
 const endTurn = "end_turn" // the reason of a plain answer
 
 const goOn = "send “go on” to continue"
@@ -141,6 +144,9 @@ func (t *thread) goesOn(ctx context.Context, e ending) bool {
 		t.s.add(Message{Role: Assistant, Text: e.said()}, Message{Role: User, Text: note})
 		t.said = t.text
 		return true
+	}
+	if !t.isOwn() && t.stopped() != nil {
+		return false // a call ended it; what was added reaches the run's own
 	}
 	texts := t.steered(true)
 	if len(texts) == 0 {

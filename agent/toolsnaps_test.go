@@ -19,6 +19,7 @@ func TestToolsnaps(t *testing.T) {
 		virtual.name = "mcp__example__" + virtual.name
 		all = append(all, virtual)
 	}
+	all = append(all, submitReviewTool(nil))
 	for _, tool := range all {
 		data, err := json.MarshalIndent(map[string]any{"name": tool.name, "description": tool.description, "schema": tool.schema}, "", "  ")
 		if err != nil {
