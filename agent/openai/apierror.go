@@ -14,7 +14,8 @@ type apiError struct {
 	Code    string // code and type, such as "context_length_exceeded invalid_request_error"
 	Status  int    // an HTTP status that the error itself names; 0: none
 	Wait    time.Duration
-	Window  int // the context window that a field of the error tells (llama.cpp); 0: none
+	Daily   bool // a limit of the day, whatever wait is told with it
+	Window  int  // the context window that a field of the error tells (llama.cpp); 0: none
 }
 
 // text is everything that may classify the error, in lower case.
@@ -32,6 +33,12 @@ func (e *apiError) words() string {
 //
 //nolint:gochecknoglobals // compiled once, at its first use
 var retryDelay = pattern(`"retryDelay"\s*:\s*"([0-9.]{1,12})s"`)
+
+// perDay is how Gemini names a limit of the day, which it tells to wait for
+// some seconds for.
+//
+//nolint:gochecknoglobals // compiled once, at its first use
+var perDay = pattern(`"quotaId"\s*:\s*"[A-Za-z]*PerDay`)
 
 // parseAPIError reads an error of OpenAI ({"error":{message,type,code}}),
 // {"error":"text"}, vLLM (flat), FastAPI ({"detail":…}), Gemini (in a list),
@@ -51,6 +58,10 @@ func parseAPIError(data []byte) *apiError {
 			e.Wait = seconds(s)
 		}
 	}
+	if e.Wait == 0 {
+		e.Wait = waitIn(e.text())
+	}
+	e.Daily = perDay().Match(data)
 	return e
 }
 
@@ -97,7 +108,13 @@ func (e *apiError) readObject(m map[string]any, depth int) {
 	if n, ok := m["n_ctx"].(float64); ok && n > 0 && n < 1<<31 {
 		e.Window = int(n)
 	}
+	if w := waitField(m); w > 0 {
+		e.Wait = w
+	}
 	if meta, ok := m["metadata"].(map[string]any); ok { // OpenRouter: what the provider behind it said
+		if w := waitField(meta); w > 0 {
+			e.Wait = w
+		}
 		if raw, ok := meta["raw"].(string); ok {
 			e.add(parseAPIError([]byte(raw)).words())
 		}

@@ -1,13 +1,10 @@
 package openai
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -137,6 +134,9 @@ func (f failures) empty(resp *http.Response, head []byte) *agent.ProviderError {
 
 func (f failures) garbage(resp *http.Response, what string, data []byte) *agent.ProviderError {
 	words := oneLine(f.redact(visibleText(string(data[:min(len(data), 4096)]))), 100)
+	if bytes.HasPrefix(bytes.TrimSpace(data), []byte("<")) {
+		return f.provider("a web page came instead of an answer of %s%s (status %d, %s: %s): log into the network or its proxy in a browser if it asks for that, and check that the provider's baseURL (%s) is the one of an OpenAI-compatible API", f.host, f.asked, resp.StatusCode, contentType(resp), words, f.base)
+	}
 	return f.provider("%s sent %s%s (status %d, %s: %s): check that the provider's baseURL (%s) is the one of an OpenAI-compatible API", f.host, what, f.asked, resp.StatusCode, contentType(resp), words, f.base)
 }
 
@@ -145,43 +145,6 @@ func contentType(resp *http.Response) string {
 		return t
 	}
 	return "no content type"
-}
-
-// unreachable: no answer came at all.
-func (f failures) unreachable(ctx context.Context, err error) *agent.ProviderError {
-	if errors.Is(context.Cause(ctx), errIdle) {
-		return f.idle()
-	}
-	var certificate *tls.CertificateVerificationError
-	var unknown x509.UnknownAuthorityError
-	why := reason(err)
-	switch {
-	case errors.As(err, &certificate), errors.As(err, &unknown):
-		return f.make(agent.KindNetwork, false, err, "the TLS certificate of %s is not trusted, so model %q was not asked (%s): check the provider's baseURL or the system's certificates", f.host, f.model, why)
-	case strings.Contains(why, "server gave HTTP response to HTTPS client"):
-		return f.make(agent.KindConfig, false, err, "%s speaks http, not https, so model %q was not asked: change the provider's baseURL (%s)", f.host, f.model, f.base)
-	}
-	return f.make(agent.KindNetwork, true, err, "cannot reach %s%s (%s): check that it runs and that the provider's baseURL (%s) is right", f.host, f.asked, why, f.base)
-}
-
-// reason is the innermost part of a network error that a user understands.
-func reason(err error) string {
-	if u, ok := errors.AsType[*url.Error](err); ok {
-		err = u.Err
-	}
-	if o, ok := errors.AsType[*net.OpError](err); ok && o.Err != nil {
-		if o.Op == "proxyconnect" {
-			return "proxy: " + reason(o.Err)
-		}
-		err = o.Err
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return "no answer in time"
-	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return "connection closed"
-	}
-	return err.Error()
 }
 
 // oneLine is text without control and invisible characters, on one line, cut

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -113,7 +114,14 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 	case ctx.Err() != nil:
 		return a.partial(), context.Cause(ctx)
 	}
-	return a.partial(), l.failures.wrap(err)
+	err = l.failures.wrap(err)
+	if errors.Is(err, errNoModel) {
+		err = l.nearestModel(ctx, err)
+	}
+	if ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	return a.partial(), err
 }
 
 // stream makes the call and reads its answer into a. It gives what knows the

@@ -89,4 +89,3 @@ func sentArguments(args string) string {
 	}
 	return string(out)
 }
-

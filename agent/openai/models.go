@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"agentls/agent"
 )
 
 // modelsTimeout bounds the asking for a list.
@@ -74,6 +76,29 @@ func (l *LLM) unlisted(ctx, tctx context.Context, err error) error {
 	}
 	return l.failures.unreachable(tctx, err)
 }
+
+// nearestTime bounds the asking for a list that is only to help.
+const nearestTime = 3 * time.Second
+
+// nearestModel adds to an error about a model that is not there those that
+// were perhaps meant.
+func (l *LLM) nearestModel(ctx context.Context, err error) error {
+	pe := agent.AsProviderError(err)
+	ctx, cancel := context.WithTimeout(ctx, nearestTime)
+	defer cancel()
+	names, e := l.Models(ctx)
+	if e != nil || len(names) == 0 || slices.Contains(names, l.o.Model) {
+		return err
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return len(name) > maxModelName })
+	out := *pe
+	said := strings.TrimSuffix(pe.Message, afterModel)
+	out.Message = l.failures.make(pe.Kind, false, nil, "%s%s%s", said, strings.TrimSuffix(agent.Suggest(l.o.Model, names), "?"), afterModel).Message
+	return &out
+}
+
+// maxModelName is how long a name is that is looked at, in bytes.
+const maxModelName = 200
 
 // modelNames reads a list of models; ok is false when data is none.
 func modelNames(data []byte) (names []string, ok bool) {

@@ -247,7 +247,7 @@ func TestConcessionInVain(t *testing.T) {
 	var with []bool
 	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		with = append(with, readSent(t, r).StreamOptions != nil)
-		http.Error(w, "stream_options: unknown model", 400)
+		http.Error(w, "stream_options: something else", 400)
 	})
 	for range 2 {
 		if _, err := l.Complete(t.Context(), prompt, nil); err == nil {

@@ -122,6 +122,26 @@ func TestRetries(t *testing.T) {
 			return reply(200, wholeAnswer)
 		}},
 
+		// The wait in words, where no header tells it.
+		{name: "in words, OpenAI", tries: 2, exact: []time.Duration{0, 20 * time.Second}, answer: first(429, `{"error":{"message":"Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000. Please try again in 20s. Visit https://platform.openai.com/account/rate-limits to learn more.","type":"tokens","code":"rate_limit_exceeded"}}`)},
+		{name: "in words, Groq", tries: 2, exact: []time.Duration{0, 7660 * time.Millisecond}, answer: first(429, `{"error":{"message":"Rate limit reached for model x on tokens per minute (TPM): Limit 6000, Used 5000, Requested 1766. Please try again in 7.66s. Need more tokens? Upgrade to Dev Tier today at https://console.groq.com/settings/billing","code":"rate_limit_exceeded"}}`)},
+		{name: "in words, milliseconds", tries: 2, exact: []time.Duration{0, 250 * time.Millisecond}, answer: first(429, `{"error":{"message":"Rate limit reached. Please try again in 250ms."}}`)},
+		{name: "in words, Azure", tries: 2, exact: []time.Duration{0, 6 * time.Second}, answer: first(429, `{"error":{"code":"429","message":"Requests to the ChatCompletions_Create Operation under Azure OpenAI API version 2024-10-21 have exceeded token rate limit of your current OpenAI S0 pricing tier. Please retry after 6 seconds. Please go here: https://aka.ms/oai/quotaincrease if you would like to further increase the default rate limit."}}`)},
+		{name: "in a member", tries: 2, exact: []time.Duration{0, 3 * time.Second}, answer: first(503, `{"error":{"message":"busy","retry_after":3}}`)},
+		{name: "as a header of the one behind, OpenRouter", tries: 2, exact: []time.Duration{0, 9 * time.Second}, answer: func(n int) *canned {
+			if n > 1 {
+				return reply(200, wholeAnswer)
+			}
+			reset := strconv.FormatInt(time.Now().Add(9*time.Second).UnixMilli(), 10)
+			return reply(429, `{"error":{"message":"Rate limit exceeded: free-models-per-min.","code":429,"metadata":{"headers":{"X-RateLimit-Reset":"`+reset+`"}}}}`)
+		}},
+		{name: "the day of Groq ends soon", tries: 2, exact: []time.Duration{0, 17 * time.Second}, answer: first(429, `{"error":{"message":"Rate limit reached on tokens per day (TPD): Limit 100000, Used 99990, Requested 30. Please try again in 17s."}}`)},
+		{name: "the day is over", tries: 1, kind: agent.KindRateLimit, says: "no more requests today", answer: func(int) *canned {
+			return reply(429, `{"error":{"message":"Rate limit exceeded: free-models-per-day"}}`)
+		}},
+		{name: "no credit, whatever wait is told", tries: 1, kind: agent.KindRateLimit, says: "no quota left", answer: func(int) *canned {
+			return reply(429, `{"error":{"message":"You exceeded your current quota","code":"insufficient_quota"}}`, "Retry-After", "5")
+		}},
 		{name: "four tries", answer: always(503), tries: 4, kind: agent.KindProvider, says: "503"},
 		{name: "a minute", answer: always(429, "Retry-After", "25"), tries: 3, kind: agent.KindRateLimit, says: "25s"},
 		{name: "too long a wait is told at once", answer: always(429, "Retry-After", "3600"), tries: 1, kind: agent.KindRateLimit, says: "asks to wait 1h0m0s"},
@@ -175,6 +195,16 @@ func TestRetries(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// first answers the first request so, and the next ones right.
+func first(status int, body string) func(int) *canned {
+	return func(n int) *canned {
+		if n == 1 {
+			return reply(status, body)
+		}
+		return reply(200, wholeAnswer)
 	}
 }
 

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"cmp"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -30,13 +31,21 @@ var overflow = pattern(strings.Join([]string{
 
 //nolint:gochecknoglobals // compiled once, at its first use
 var (
-	limited  = pattern(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
-	spent    = pattern(`insufficient_quota|insufficient (balance|credit|funds)|billing|exceeded your current quota|payment required`)
+	limited = pattern(`rate[_ -]?limit|too many requests|resource_exhausted|throttl|per[_ ]minute|\b[rt]pm\b`)
+	daily   = pattern(`per[_ -]?day|\b[rt]pd\b|daily (request |token )?(limit|quota)`)
+	// The account is empty, whatever wait is told with it: OpenAI, Kimi, DeepSeek,
+	// GLM, Qwen, xAI, Anthropic.
+	empty    = pattern(`insufficient_quota|exceeded_current_quota|insufficient (account )?balance|insufficient (credit|funds)|余额不足|欠费|arrearage|freetieronly|any credits yet|all available credits|credit balance is too low`)
+	spent    = pattern(`billing|exceeded your current quota|payment required`)
 	keyWrong = pattern(`authentication_error|invalid_api_key|incorrect api key|invalid api key|api key not valid|unauthorized|permission_error|permission_denied`)
-	noModel  = pattern(`model_not_found|model .{0,200}(not found|does not exist|not exist|not supported|is not available)|(unknown|invalid|no such|unsupported) model|no model`)
-	noTools  = pattern(`(not support|unsupported|without support for)[^.]{0,40}\btool|\btool(s| use| calling)?\b[^.]{0,40}(not supported|unsupported|requires --jinja)|enable-auto-tool-choice`)
-	overrun  = pattern(`overloaded|server_error|internal_error|internal server error|unavailable|timeout|timed out|temporarily|try again|bad gateway`)
-	tooBig   = pattern(`request too large`)
+	region   = pattern(`unsupported_country|country, region|location is not supported|not (available|supported) in your (country|region|location)`)
+	// OpenAI, Azure, Qwen, DeepSeek, GLM, Kimi, OpenRouter, Gemini.
+	moderated = pattern(`content_filter|content_policy|contentfilter|content management policy|responsibleaipolicy|data_inspection_failed|inappropriate content|content exists risk|敏感内容|considered high risk|requires moderation|input was flagged|prohibited_content|safety system`)
+	noModel   = pattern(`model_not_found|models?[ /].{0,200}(not found|does not exist|not exist|not supported|is not available)|model: \S+ not_found_error|not found the model|unable to access model|模型不存在|deploymentnotfound|(unknown|invalid|no such|unsupported) model|no model`)
+	noTools   = pattern(`(not support|unsupported|without support for)[^.]{0,40}\btool|\btool(s| use| calling)?\b[^.]{0,40}(not supported|unsupported|requires --jinja)|enable-auto-tool-choice`)
+	busy      = pattern(`overloaded|at capacity|over capacity|engine_overloaded|no available (server|worker|capacity)|model is (currently )?busy|访问量过大`)
+	overrun   = pattern(`server_error|internal_error|internal server error|unavailable|timeout|timed out|temporarily|try again|bad gateway`)
+	tooBig    = pattern(`request too large`)
 )
 
 // told is the error that a provider reports inside an answer.
@@ -47,14 +56,29 @@ func (f failures) told(e *apiError) *agent.ProviderError { return f.status(e.Sta
 func (f failures) status(code int, e *apiError) *agent.ProviderError {
 	said, why := f.quote(code, e.words()), e.text()
 	switch {
+	case code == http.StatusProxyAuthRequired:
+		return f.proxy(said)
 	case code != 401 && code != 403 && code != 404 && f.overflows(code, why):
 		pe := f.context(said)
 		pe.Window = cmp.Or(e.Window, windowIn(why))
 		return pe
-	case spent().MatchString(why) && e.Wait == 0, code == 402:
-		return f.make(agent.KindRateLimit, false, nil, "the account at %s has no quota left%s%s: check its plan and billing", f.host, f.asked, said)
+	case code == 402, empty().MatchString(why), spent().MatchString(why) && e.Wait == 0 && !e.Daily:
+		return f.make(agent.KindRateLimit, false, nil, "the account at %s has no quota left%s%s: check its plan and billing, or choose another provider", f.host, f.asked, said)
+	case e.Daily, code == 429 && daily().MatchString(why) && (e.Wait == 0 || e.Wait > maxElapsed):
+		return f.daily(e, said)
 	case code == 429, code != 401 && code != 403 && limited().MatchString(why):
 		return f.rate(e.Wait, said)
+	}
+	return f.refused(code, e, said, why)
+}
+
+// refused is an error that asking again does not help, or f.other.
+func (f failures) refused(code int, e *apiError, said, why string) *agent.ProviderError {
+	switch {
+	case region().MatchString(why):
+		return f.make(agent.KindAuth, false, nil, "%s does not serve the country or region that you ask from%s%s: choose another provider", f.host, f.asked, said)
+	case moderated().MatchString(why):
+		return f.provider("%s refuses the content of the request%s%s: say it in another way, or start a new session where an earlier message is what it objects to", f.host, f.asked, said)
 	case code == 401, code == 403, keyWrong().MatchString(why):
 		return f.auth(code, said)
 	case code >= 300 && code < 400:
@@ -62,11 +86,30 @@ func (f failures) status(code int, e *apiError) *agent.ProviderError {
 	case noTools().MatchString(why):
 		return f.config("model %q at %s takes no tools%s: choose a model that can call tools, or start its server with tool calling on", f.model, f.host, said)
 	case noModel().MatchString(why):
-		return f.config("%s has no model %q%s: set the provider's model to one of its list", f.host, f.model, said)
+		return f.unknownModel(said)
 	case code == 404, code == 405, code == 410:
 		return f.config("%s does not answer there%s%s: check the provider's baseURL (%s; most end in /v1) and its model", f.host, f.asked, said, f.base)
 	}
-	return f.other(code, why, said)
+	return f.other(code, e, why, said)
+}
+
+// errNoModel is the cause of an error about a model that is not there.
+var errNoModel = errors.New("no such model")
+
+// afterModel ends what is said of such a model; see [LLM.nearestModel].
+const afterModel = ": set the provider's model to one of its list"
+
+func (f failures) unknownModel(said string) *agent.ProviderError {
+	return f.make(agent.KindConfig, false, errNoModel, "%s has no model %q%s"+afterModel, f.host, f.model, said)
+}
+
+// daily: a limit that no wait within a run ends.
+func (f failures) daily(e *apiError, said string) *agent.ProviderError {
+	until := ""
+	if e.Wait > maxElapsed {
+		until = " in " + e.Wait.Round(time.Second).String()
+	}
+	return f.make(agent.KindRateLimit, false, nil, "%s allows no more requests today%s%s: try again when its daily limit is reset%s, or choose another model", f.host, f.asked, said, until)
 }
 
 func (f failures) overflows(code int, why string) bool {
@@ -102,25 +145,16 @@ func (f failures) auth(code int, said string) *agent.ProviderError {
 }
 
 // other is an error of no kind that a user could mend by a setting.
-func (f failures) other(code int, why, said string) *agent.ProviderError {
-	again := code == 408 || code == 409 || code >= 500 && code != 501 && code != 505 || code == 0 && overrun().MatchString(why)
-	if again {
+func (f failures) other(code int, e *apiError, why, said string) *agent.ProviderError {
+	overloaded := code == 529 || busy().MatchString(why)
+	again := code == 408 || code == 409 || code >= 500 && code != 501 && code != 505 || code == 0 && (overloaded || overrun().MatchString(why))
+	switch {
+	case again && overloaded:
+		return f.make(agent.KindProvider, true, nil, "%s is overloaded%s%s: try again in a while, or choose another model", f.host, f.asked, said)
+	case again && e.Wait > 0:
+		return f.make(agent.KindProvider, true, nil, "%s failed to answer%s%s and asks to wait %s: try again then", f.host, f.asked, said, e.Wait.Round(time.Second))
+	case again:
 		return f.make(agent.KindProvider, true, nil, "%s failed to answer%s%s: try again in a while", f.host, f.asked, said)
 	}
 	return f.provider("%s refuses the request%s%s: see what it says, and the provider's extraBody and model", f.host, f.asked, said)
-}
-
-// retryAfter reads how long a response asks to wait; 0: it does not.
-func retryAfter(h http.Header, now time.Time) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return seconds(ms / 1000)
-	}
-	v := strings.TrimSpace(h.Get("Retry-After"))
-	if s, err := strconv.ParseFloat(v, 64); err == nil {
-		return seconds(s)
-	}
-	if t, err := http.ParseTime(v); err == nil {
-		return seconds(t.Sub(now).Seconds())
-	}
-	return 0
 }
