@@ -132,6 +132,10 @@ func (e *ProviderError) Error() string { return e.Message }
 // Unwrap gives the cause.
 func (e *ProviderError) Unwrap() error { return e.Err }
 
+// lasts reports whether every further request would fail likewise, until a
+// person changes something.
+func (e *ProviderError) lasts() bool { return e.Kind == KindAuth || e.Kind == KindConfig }
+
 // AsProviderError gives err as a [*ProviderError], made of an unknown one as
 // an internal failure.
 func AsProviderError(err error) *ProviderError {

@@ -31,13 +31,14 @@ type planned struct {
 	do     stepper
 	beside int // steps at the same time, at most
 
-	mu    sync.Mutex // guards what the steps come to
-	steps []*planStep
+	mu     sync.Mutex // guards what the steps come to
+	steps  []*planStep
+	barred string // why no model can be asked any more: the run's own is told the same
 }
 
 // work carries the steps out: each once all that it depends on is done, in the
 // plan's order, at most so many beside each other. It comes back when all that
-// began have ended; none begins after ctx ended or without tokens.
+// began have ended.
 func (p *planned) work(ctx context.Context) {
 	type answer struct {
 		s      *planStep
@@ -47,7 +48,7 @@ func (p *planned) work(ctx context.Context) {
 	done := make(chan answer)
 	running := 0
 	for {
-		for running < p.beside && ctx.Err() == nil && p.r.tokensLeft() > 0 {
+		for running < p.beside && p.halts(ctx) == "" {
 			s := p.next()
 			if s == nil {
 				break
@@ -78,6 +79,19 @@ func (p *planned) attempt(ctx context.Context, s *planStep) (result string, err 
 		}
 	}()
 	return p.do(ctx, s)
+}
+
+// halts says why no further step begins; "": nothing keeps it from that.
+func (p *planned) halts(ctx context.Context) string {
+	switch {
+	case ctx.Err() != nil:
+		return "the run was cancelled before it began"
+	case p.r.tokensLeft() <= 0:
+		return fmt.Sprintf("the limit of %d tokens (limits.tokens) was reached before it began", p.r.task.Limits.Tokens)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.barred
 }
 
 // next is the first step that can begin; nil: none can now.
@@ -114,6 +128,9 @@ func (p *planned) end(ctx context.Context, s *planStep, result string, err error
 			s.Status, s.why = StepCancelled, "the run was cancelled while it was carried out"
 		default:
 			s.Status, s.why = StepFailed, err.Error()
+			if pe, ok := errors.AsType[*ProviderError](err); ok && pe.lasts() {
+				p.barred = "no model can be asked: " + pe.Message
+			}
 		}
 		p.ended(s)
 		if s.Status == StepFailed {
@@ -147,17 +164,16 @@ func (p *planned) leave(ctx context.Context) {
 	if !slices.ContainsFunc(p.steps, func(s *planStep) bool { return s.Status == StepPending }) {
 		return
 	}
+	status, why := StepSkipped, p.halts(ctx)
+	if ctx.Err() != nil {
+		status = StepCancelled
+	}
 	p.change(func() {
 		for _, s := range p.steps {
-			switch {
-			case s.Status != StepPending:
-				continue
-			case ctx.Err() != nil:
-				s.Status, s.why = StepCancelled, "the run was cancelled before it began"
-			default:
-				s.Status, s.why = StepSkipped, fmt.Sprintf("the limit of %d tokens (limits.tokens) was reached before it began", p.r.task.Limits.Tokens)
+			if s.Status == StepPending {
+				s.Status, s.why = status, why
+				p.ended(s)
 			}
-			p.ended(s)
 		}
 	})
 }
