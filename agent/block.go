@@ -15,7 +15,7 @@ const unseen = `[\s\p{Z}\p{C}\x{034F}\x{115F}\x{1160}\x{17B4}\x{17B5}\x{180B}-\x
 // blockTags are the tags of our blocks.
 //
 //nolint:gochecknoglobals // a constant table
-var blockTags = []string{"resource", "document", "diagnostics", saidTag, guidanceTag, requestTag, taskTag, resultTag, changesTag, callsTag, notesTag}
+var blockTags = []string{"resource", "document", "diagnostics", saidTag, guidanceTag, summaryTag, compactTag, requestTag, taskTag, resultTag, changesTag, callsTag, notesTag}
 
 // closing matches what could end a block of ours, as a model reads it: in any
 // case, with white space or invisible characters anywhere between. It is large,

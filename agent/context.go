@@ -148,23 +148,42 @@ func (r *run) toolResultBytes() int {
 // request puts a request together that fits into limit tokens, or at least into
 // what is known of the window: whether a provider that refused more takes it,
 // it alone can tell.
-func (t *thread) request(set toolset, limit int) (Request, error) {
-	history, prompt := t.s.messages(), t.s.prompt()
-	messages := repair(history)
-	prompt = max(prompt+len(messages)-len(history), 0) // from the prompt on there is nothing to repair
-	if t.noImages {
-		messages = withoutImages(messages, "not shown: the provider takes no images")
+// Before rounds or turns are left out the model is asked to summarise them.
+func (t *thread) request(ctx context.Context, set toolset, limit int) (Request, error) {
+	f, system := t.fit(set, limit)
+	messages, size, crowded := t.s.excerpt.fit(f)
+	if crowded {
+		ok, err := t.makesRoom(ctx)
+		if err != nil {
+			return Request{}, err
+		}
+		if ok {
+			f, system = t.fit(set, limit)
+		}
+		f.crowded = !ok
+		f.all = true
+		messages, size, _ = t.s.excerpt.fit(f)
 	}
-	system := Message{Role: System, Text: t.systemPrompt(set)}
-	f := fit{
-		vocabulary: t.vocabulary(), shelf: t.shelf(), history: messages, prompt: prompt,
-		fixed: toolsTokens(set.specs) + len(system.Text)/3, budget: limit, usual: t.budget(),
-	}
-	messages, size := t.s.excerpt.fit(f)
 	if size > t.window() {
 		return Request{}, &ProviderError{Kind: KindContext, Message: t.tooMuch(f, len(set.specs)), Err: errTooLong}
 	}
 	return Request{Messages: append([]Message{system}, messages...), Tools: set.specs}, nil
+}
+
+// fit is what a request of the thread has to fit into limit tokens, and its first
+// message.
+func (t *thread) fit(set toolset, limit int) (fit, Message) {
+	c := t.s.condensed()
+	messages := repair(c.messages)
+	prompt := max(c.prompt+len(messages)-len(c.messages), 0) // from the prompt on there is nothing to repair
+	if t.noImages {
+		messages = withoutImages(messages, "not shown: the provider takes no images")
+	}
+	system := Message{Role: System, Text: t.systemPrompt(set)}
+	return fit{
+		vocabulary: t.vocabulary(), shelf: t.shelf(), history: messages, prompt: prompt, pinned: c.pinned,
+		fixed: toolsTokens(set.specs) + len(system.Text)/3, budget: limit, usual: t.budget(),
+	}, system
 }
 
 // errTooLong is why a request that cannot be thinned further is not sent.
@@ -194,7 +213,7 @@ func (t *thread) tooMuch(f fit, tools int) string {
 // length all the same is asked once more, with much less
 // (editor-code-assistant/eca#391: never for ever).
 func (t *thread) askFitting(ctx context.Context, set toolset) (req Request, resp Response, err error) {
-	if req, err = t.request(set, t.budget()); err != nil {
+	if req, err = t.request(ctx, set, t.budget()); err != nil {
 		return req, resp, err
 	}
 	resp, err = t.ask(ctx, req)
@@ -202,7 +221,7 @@ func (t *thread) askFitting(ctx context.Context, set toolset) (req Request, resp
 		return req, resp, err
 	}
 	size := t.tokens(req)
-	less, e := t.request(set, min(size*6/10, t.budget()))
+	less, e := t.request(ctx, set, min(size*6/10, t.budget()))
 	if e != nil || t.tokens(less) > size*9/10 {
 		return req, resp, err // what the provider says is the best reason
 	}

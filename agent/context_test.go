@@ -92,8 +92,14 @@ func TestLongRunStaysInTheWindow(t *testing.T) {
 					n++
 					return mcp.ToolResult{Content: []mcp.Content{{Type: "text", Text: textOf(n, 50000)}}}, nil
 				}
-				p.LLM = agenttest.NewScript(t, func(n int, req agent.Request) agenttest.Step {
+				step := 0
+				p.LLM = agenttest.NewScript(t, func(_ int, req agent.Request) agenttest.Step {
 					contains(t, lastUser(req).Text, "the task")
+					if asksForSummary(req) {
+						return agenttest.Text("Many rows of the table were read, and nothing is known that would end the task.")
+					}
+					step++
+					n := step
 					if n == p.steps {
 						return agenttest.Text("done")
 					}

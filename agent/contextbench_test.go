@@ -27,14 +27,14 @@ func turns(n, resultBytes int) []Message {
 func BenchmarkFit1000Turns(b *testing.B) {
 	f := fit{
 		vocabulary: o200k, shelf: newStore(b.TempDir(), slog.New(slog.DiscardHandler)).of(sessionKey{"f", "s"}),
-		history: turns(1000, 2000), fixed: 2000, budget: 119808, usual: 119808,
+		history: turns(1000, 2000), fixed: 2000, all: true, budget: 119808, usual: 119808,
 	}
 	f.prompt = len(f.history) - 1
 	o200k.exact("loaded")
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
 			var v excerpt
-			if _, n := v.fit(f); n > f.budget {
+			if _, n, _ := v.fit(f); n > f.budget {
 				b.Fatal(n)
 			}
 		}
@@ -43,7 +43,7 @@ func BenchmarkFit1000Turns(b *testing.B) {
 		var v excerpt
 		v.fit(f)
 		for b.Loop() {
-			if _, n := v.fit(f); n > f.budget {
+			if _, n, _ := v.fit(f); n > f.budget {
 				b.Fatal(n)
 			}
 		}

@@ -7,10 +7,13 @@ type fit struct {
 	vocabulary *vocabulary
 	shelf      shelf // what is left out is kept there
 	history    []Message
-	prompt     int // where the run's prompt stands in history
-	fixed      int // tokens of what stands beside it: instructions and tools
-	budget     int // the most, fixed included
-	usual      int // what it is most of the time; smaller after a refusal
+	prompt     int  // where the run's prompt stands in history
+	fixed      int  // tokens of what stands beside it: instructions and tools
+	budget     int  // the most, fixed included
+	usual      int  // what it is most of the time; smaller after a refusal
+	pinned     int  // so many messages stay whole whatever is left out: a summary
+	all        bool // rounds and turns may be left out; else fit tells that they would have to
+	crowded    bool // it told so
 }
 
 // Of a budget, a view that has to leave something out goes down to thinned and
@@ -58,31 +61,37 @@ type thin struct {
 // and the tokens of all, the fixed ones included; at most as many. They are
 // over the budget where nothing more can be left out. The run's prompt is
 // whole, and so is its last round if that can be.
-func (v *excerpt) fit(f fit) (messages []Message, size int) {
+// crowded: rounds or turns would have to be left out, and were not.
+func (v *excerpt) fit(f fit) (messages []Message, size int, crowded bool) {
 	if f.usual > v.usual*6/5 {
 		v.left = [levels]int{} // a larger window
 	}
 	v.usual = f.usual
 	if most := f.atMost(); v.left == [levels]int{} && most <= f.budget {
-		return f.history, most
+		return f.history, most, false
 	}
 	s := v.sketch(f)
 	last := s.lastRound()
 	for _, end := range []int{s.tail(last), last} {
-		if s.total <= f.budget {
+		if s.total <= f.budget && !f.crowded {
 			break
 		}
+		f.crowded = false
 		for l := range levels {
-			if s.total > int(full*float64(f.budget)) {
-				s.advance(l, end)
+			if s.total <= int(full*float64(f.budget)) {
+				break
 			}
+			if l >= leaveRounds && !f.all {
+				return nil, s.total, true
+			}
+			s.advance(l, end)
 		}
 	}
 	messages = s.render()
 	if over := s.total - f.budget; over > 0 {
 		s.total -= s.squeeze(messages[len(messages)-(len(f.history)-last):], over)
 	}
-	return messages, s.total
+	return messages, s.total, false
 }
 
 // atMost bounds the tokens of the whole without a vocabulary.
@@ -211,12 +220,14 @@ func (s *sketch) beginsTurn(i int) bool {
 
 // gone reports whether a message is not shown at all.
 func (s *sketch) gone(i int) bool {
-	return i < s.turn || s.ends[i] > 0 && s.ends[i] <= s.left[leaveRounds]
+	return i >= s.pinned && (i < s.turn || s.ends[i] > 0 && s.ends[i] <= s.left[leaveRounds])
 }
 
 // cost returns the tokens of what is shown of a message.
 func (s *sketch) cost(i int) int {
 	switch {
+	case i < s.pinned:
+		return s.whole[i]
 	case i < s.turn, s.gone(i) && i > 0 && s.gone(i-1):
 		return 0
 	case s.gone(i):
@@ -232,7 +243,7 @@ func (s *sketch) cost(i int) int {
 func (s *sketch) thinned(i int) *thin {
 	m := s.history[i]
 	results, texts := i < s.left[leaveResults], i < s.left[leaveTexts]
-	if i == s.prompt || !results && !texts {
+	if i == s.prompt || i < s.pinned || !results && !texts {
 		return nil
 	}
 	t := &s.thin[i]

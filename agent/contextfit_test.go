@@ -88,7 +88,11 @@ func (d *dialogue) round(most int) {
 func (d *dialogue) fits(v *agent.View, history []agent.Message, prompt, budget int, dir string) error {
 	before := slices.Clone(history)
 	const fixed = 50
-	got, err := v.Fit(history, prompt, fixed, budget, dir)
+	fit := v.Fit
+	if isSummary(history[0]) {
+		fit = v.FitBehind
+	}
+	got, err := fit(history, prompt, fixed, budget, dir)
 	last := prompt
 	for i := len(history) - 1; i > prompt; i-- {
 		if history[i].Role == agent.Assistant {
@@ -98,6 +102,9 @@ func (d *dialogue) fits(v *agent.View, history []agent.Message, prompt, budget i
 	}
 	round := history[max(last, prompt+1):]
 	size := d.tokens(history[prompt]) + d.tokens(round...)
+	if isSummary(history[0]) {
+		size += d.tokens(history[0])
+	}
 	switch {
 	case !reflect.DeepEqual(before, history):
 		return fmt.Errorf("the history was changed")
@@ -117,6 +124,9 @@ func (d *dialogue) fits(v *agent.View, history []agent.Message, prompt, budget i
 	}) {
 		return fmt.Errorf("the prompt is not there whole")
 	}
+	if isSummary(history[0]) && !strings.HasPrefix(got[0].Text, history[0].Text) {
+		return fmt.Errorf("the summary is not there whole")
+	}
 	if fixed+size < budget/2 && !reflect.DeepEqual(got[len(got)-len(round):], round) {
 		return fmt.Errorf("the last round is not there whole")
 	}
@@ -128,13 +138,30 @@ func (d *dialogue) fits(v *agent.View, history []agent.Message, prompt, budget i
 	return nil
 }
 
+// isSummary reports whether a message stands for what was before.
+func isSummary(m agent.Message) bool {
+	return m.Role == agent.User && strings.HasPrefix(m.Text, "[summary]")
+}
+
+// summary adds what stands for what was before: its first message; then a
+// history may begin anywhere between two rounds.
+func (d *dialogue) summary() {
+	d.add(agent.Message{Role: agent.User, Text: "[summary] " + d.text(300)})
+	for range d.rnd.IntN(3) {
+		d.round(500)
+	}
+}
+
 // Whatever the history, what a model gets of it is valid, fits, and holds the
 // prompt, what a person added, and the last round.
 func TestFitsAnyHistory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	for seed := range uint64(12) {
+	for seed := range uint64(18) {
 		d := &dialogue{rnd: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // a test that can be repeated
+		if seed >= 12 {
+			d.summary()
+		}
 		v := &agent.View{}
 		budget := []int{1500, 3000, 9000}[d.rnd.IntN(3)]
 		for range d.rnd.IntN(6) + 1 {

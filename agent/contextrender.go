@@ -9,7 +9,8 @@ import (
 // render returns the messages that are shown. A gap is told where it was.
 func (s *sketch) render() []Message {
 	out := make([]Message, 0, len(s.history))
-	calls := 0 // left out since the last message
+	calls := 0     // left out since the last message
+	begun := false // something behind a summary is shown
 	for i, m := range s.history {
 		if s.gone(i) {
 			if i >= s.turn {
@@ -23,8 +24,15 @@ func (s *sketch) render() []Message {
 			}
 			m = t.shown
 		}
-		if i > 0 && len(out) == 0 {
-			m.Text = fmt.Sprintf("[agentls left out the %d messages before this one to save room]\n\n", i) + m.Text
+		first := i >= s.pinned && !begun
+		begun = begun || first
+		if first && s.turn > s.pinned {
+			m.Text = fmt.Sprintf("[agentls left out the %d messages before this one to save room]\n\n", i-s.pinned) + m.Text
+		}
+		if first && s.pinned > 0 && m.Role == User { // two of a person's are one
+			out[0].Text += "\n\n" + m.Text
+			out[0].Images = slices.Concat(out[0].Images, m.Images)
+			continue
 		}
 		if calls > 0 {
 			out = gap(out, calls)

@@ -79,7 +79,17 @@ type View = excerpt
 // out is kept in dir.
 func (v *View) Fit(history []Message, prompt, fixed, budget int, dir string) ([]Message, error) {
 	s := newStore(dir, slog.New(slog.DiscardHandler))
-	got, size := v.fit(fit{vocabulary: o200k, shelf: s.of(sessionKey{"f", "s"}), history: history, prompt: prompt, fixed: fixed, budget: budget, usual: budget})
+	got, size, _ := v.fit(fit{all: true, vocabulary: o200k, shelf: s.of(sessionKey{"f", "s"}), history: history, prompt: prompt, fixed: fixed, budget: budget, usual: budget})
+	if size > budget {
+		return nil, errTooLong
+	}
+	return got, nil
+}
+
+// FitBehind is Fit for a history that a summary begins.
+func (v *View) FitBehind(history []Message, prompt, fixed, budget int, dir string) ([]Message, error) {
+	s := newStore(dir, slog.New(slog.DiscardHandler))
+	got, size, _ := v.fit(fit{all: true, pinned: 1, vocabulary: o200k, shelf: s.of(sessionKey{"f", "s"}), history: history, prompt: prompt, fixed: fixed, budget: budget, usual: budget})
 	if size > budget {
 		return nil, errTooLong
 	}

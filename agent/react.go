@@ -169,6 +169,15 @@ func (t *thread) ask(ctx context.Context, req Request) (Response, error) {
 			t.emit(Event{Kind: EventText, Delta: d.Text})
 		}
 	})
+	t.pay(req, resp, err)
+	if err == nil {
+		t.learn(req, resp.Usage.PromptTokens)
+	}
+	return resp, err
+}
+
+// pay charges what an answer cost to the run.
+func (t *thread) pay(req Request, resp Response, err error) {
 	used := resp.Usage
 	used.TotalTokens = max(used.TotalTokens, used.PromptTokens+used.CompletionTokens)
 	if used.TotalTokens > 0 {
@@ -176,10 +185,6 @@ func (t *thread) ask(ctx context.Context, req Request) (Response, error) {
 	} else if err == nil || resp.Text != "" || resp.Reasoning != "" {
 		t.charge(used, t.tokens(req)+t.vocabulary().answer(resp)) // the limit must hold where nothing is told
 	}
-	if err == nil {
-		t.learn(req, used.PromptTokens)
-	}
-	return resp, err
 }
 
 // useTools runs the calls of an answer beside each other. The history gets

@@ -75,6 +75,10 @@ func (s *session) change(r record) {
 		m := r.Message.valid()
 		r.Message = &m
 	}
+	if r.Summary != nil {
+		s := r.Summary.valid()
+		r.Summary = &s
+	}
 	for i := range r.Entries {
 		r.Entries[i].Message = r.Entries[i].valid()
 		if r.Entries[i].At.IsZero() {

@@ -77,6 +77,10 @@ func (d *Dialogue) Result(id, text string, images ...Image) {
 func (d *Dialogue) Steer(text string)             { d.steer(text) }
 func (d *Dialogue) Join(steers int, m ...Message) { d.join(steers, m) }
 func (d *Dialogue) Settle(note string)            { d.settle(note) }
+func (d *Dialogue) Summarise(upto int, text string) {
+	d.summarise(summary{Upto: upto, Text: text, Facts: text, Asked: []string{text}})
+}
+
 func (d *Dialogue) Anew() {
 	for _, r := range d.said.whole() {
 		d.change(r)
@@ -91,7 +95,7 @@ func (d *Dialogue) Finish() error {
 }
 
 // Messages is what a model would get.
-func (d *Dialogue) Messages() []Message { return repair(d.messages()) }
+func (d *Dialogue) Messages() []Message { return repair(d.condensed().messages) }
 
 // State is all that is known of the session, in one comparable text.
 func (d *Dialogue) State() string { return stateOf(d.said) }
@@ -108,6 +112,9 @@ func (a *Agent) StateOnDisk(folder, id string) (string, error) {
 
 func stateOf(t transcript) string {
 	text := fmt.Sprintf("%d %v %q %d %q %q", t.turns, t.running, t.partial, t.prompt, t.title, t.added)
+	if t.summary != nil {
+		text += fmt.Sprintf(" summary %s", marshal(t.summary))
+	}
 	if t.round != nil {
 		text += fmt.Sprintf(" round %s %s", marshal(t.round.answer), marshal(t.round.results))
 	}

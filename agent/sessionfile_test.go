@@ -66,6 +66,7 @@ func rich(d *agent.Dialogue) {
 	d.Result("b", "second")
 	d.Result("a", "first", agent.Image{MIMEType: "image/png", Data: "AAAA"})
 	d.Settle("[a note]")
+	d.Summarise(3, "It was said.")
 	d.Steer("steered")
 	d.Join(1, agent.Message{Role: agent.User, Text: "steered"})
 	d.Step()
@@ -97,7 +98,9 @@ func TestSessionReloadsAsItWas(t *testing.T) {
 		d.Ask(word(), word())
 		open := false
 		for range rnd.IntN(40) {
-			switch n := rnd.IntN(12); {
+			switch n := rnd.IntN(14); {
+			case n > 11:
+				d.Summarise(rnd.IntN(20), word())
 			case n == 10:
 				d.Steer(word())
 			case n == 11:

@@ -27,6 +27,7 @@ type thread struct {
 	wants    []string // texts that decide which tools it needs
 	noImages bool     // the provider refused them
 	circles  circles
+	room     compactions
 	reminded bool // see part.remind
 	heard    int  // how much it has got of what a person added, from the run's first word on
 	edits    edits

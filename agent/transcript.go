@@ -30,6 +30,9 @@ const (
 	recordStaged recordType = "staged" // Entries that anew brings in: half of them, as a crash leaves it, change nothing
 	recordAnew   recordType = "anew"   // all before is void but the last Staged of these entries; Turn, Title
 	recordEnd    recordType = "end"    // the run ended: Turn, Status, StopReason, Usage
+	// recordSummary: Summary stands for what is before it, for a model. Programs
+	// that do not know it pass over it, and leave out by their own means.
+	recordSummary recordType = "summary"
 )
 
 // record is one change of a session and, as JSON, one line of its file.
@@ -48,6 +51,7 @@ type record struct {
 	Text       string     `json:"text,omitempty"`
 	Message    *Message   `json:"message,omitempty"`
 	Entries    []entry    `json:"entries,omitempty"`
+	Summary    *summary   `json:"summary,omitempty"` // of an anew too
 }
 
 // entry is a message of a history and what is known of it beside.
@@ -82,7 +86,8 @@ type transcript struct {
 	running bool     // the last one has not ended
 	last    *record  // the last end
 	begun   time.Time
-	title   string // of the first prompt
+	title   string   // of the first prompt
+	summary *summary // stands for the beginning of entries; nil: nothing does
 }
 
 // round is an answer with calls on its way to a history.
@@ -138,9 +143,19 @@ func (t *transcript) apply(r record) {
 	case recordAnew:
 		staged := t.staged[max(len(t.staged)-max(r.Staged, 0), 0):]
 		*t = transcript{entries: staged, turns: max(r.Turn, 0), title: r.Title, begun: r.At}
+		t.summarised(r.Summary)
+	case recordSummary:
+		t.summarised(r.Summary)
 	case recordEnd:
 		t.interrupt()
 		t.turns, t.last = max(t.turns, r.Turn), &r
+	}
+}
+
+// summarised takes a summary that fits.
+func (t *transcript) summarised(s *summary) {
+	if s.fits(t.entries) {
+		t.summary = s
 	}
 }
 
@@ -235,7 +250,7 @@ func (t *transcript) whole() []record {
 	if from < len(t.entries) {
 		list = append(list, record{Type: recordStaged, Entries: t.entries[from:]})
 	}
-	return append(list, record{Type: recordAnew, At: t.begun, Turn: t.turns, Title: t.title, Staged: len(t.entries)})
+	return append(list, record{Type: recordAnew, At: t.begun, Turn: t.turns, Title: t.title, Staged: len(t.entries), Summary: t.summary})
 }
 
 // valid returns a message whose texts are as they come back from a file.
