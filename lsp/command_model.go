@@ -15,13 +15,15 @@ import (
 type modelArg struct {
 	Provider *string `json:"provider"`
 	Model    *string `json:"model"`
+	// Choices: false wants the choice in force alone, and asks no provider.
+	Choices *bool `json:"choices"`
 }
 
 // modelInfo is the result of agentls.model: the choice in force.
 type modelInfo struct {
 	Provider string        `json:"provider"`
-	Model    string        `json:"model,omitzero"` // none of the offline provider's
-	Choices  []modelChoice `json:"choices"`
+	Model    string        `json:"model,omitzero"`   // none of the offline provider's
+	Choices  []modelChoice `json:"choices,omitzero"` // nil: they were not asked for
 }
 
 // modelChoice is a provider that can be chosen.
@@ -34,6 +36,15 @@ type modelChoice struct {
 func prepareModel(s *Server, _ context.Context, arg modelArg, in invocation) (serveFunc, error) {
 	if err := s.settings.choose(in.command, deref(arg.Provider), deref(arg.Model)); err != nil {
 		return nil, err
+	}
+	if arg.Choices != nil && !*arg.Choices {
+		return func(ctx context.Context) (any, error) {
+			cfg, err := s.settings.inForce(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return modelInfo{cfg.Provider.Name, cfg.Provider.Model, nil}, nil
+		}, nil
 	}
 	return func(ctx context.Context) (any, error) {
 		p := s.cfg.Load().Provider

@@ -53,6 +53,9 @@ func TestModelChoice(t *testing.T) {
 		}
 	}
 	check(nil, "offline", "")
+	if got := commandAs[modelInfo](w, "agentls.model", obj{"choices": false}); got.Provider != "offline" || got.Choices != nil {
+		t.Errorf("the choice alone: %+v", got)
+	}
 	if r := result[agent.Result](t, w.send(uri, nil)); !strings.HasPrefix(r.Text, "The model is `b2` of `b`.") {
 		t.Errorf("answered %q", r.Text)
 	}

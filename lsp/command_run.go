@@ -79,7 +79,7 @@ func (s *Server) askRun(command string, action agent.Action, document *attachmen
 		return nil, err
 	case q == nil:
 		return s.newRun(prompt, prompt, session, id), nil
-	case q.guarded() != "" && s.peer.features.approvals:
+	case q.guarded() != "" && s.peer.features.approvals && !s.o.Own:
 		return nil, badf("%s: /%s changes what is allowed or what a file says; write it in a prompt buffer, or use the command %s", command, q.Name, q.guarded())
 	case document != nil && !q.isPrompt():
 		return nil, badf("%s: /%s takes no document; leave it out", command, q.Name)

@@ -35,7 +35,10 @@ type Options struct {
 	Models func(context.Context, config.Provider) ([]string, error)
 	// Local are the programs on this machine that are looked for by their port;
 	// nil: the well-known ones.
-	Local    []config.KnownProvider
+	Local []config.KnownProvider
+	// Own: the client is of this process, and runs no command that a link in a
+	// message names.
+	Own      bool
 	StateDir string // <state>
 	Secrets  *mcp.Secrets
 	Log      *slog.Logger

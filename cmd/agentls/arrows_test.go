@@ -43,6 +43,9 @@ var rooms = map[string]string{
 
 	"github.com/modelcontextprotocol/go-sdk": "agentls/mcp/oauth",
 	"golang.org/x/oauth2":                    "agentls/mcp/oauth",
+
+	"charm.land/":              "agentls/cmd/agentls", // which is not looked at
+	"github.com/charmbracelet": "agentls/cmd/agentls",
 }
 
 func TestNothingPointsUp(t *testing.T) {

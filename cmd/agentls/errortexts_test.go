@@ -30,6 +30,8 @@ var reviewed = map[string]string{
 	"internal error: ": "a fault of ours; the log says where", "internal error: %v": "a fault of ours; the log says where",
 	"internal error: the run ended unexpectedly; the log has the details": "a fault of ours; the log says where",
 
+	"interrupted": "chat tells of Ctrl-C in its own words",
+
 	" after shutdown":                            "LSP's own rule, for who writes a client",
 	"method not found: ":                         "LSP's own rule, for who writes a client",
 	"id %q is that of another request in flight": "JSON-RPC's own rule, for who writes a client",

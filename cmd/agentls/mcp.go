@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -269,27 +267,10 @@ func (s *shell) auditRead(name, uri string, began time.Time, err error) {
 	s.parts.audit.Write(agent.CommandEntry(s.ctx, name, "read_resource", map[string]string{"uri": uri}, began, err))
 }
 
-// show tells all of what a project's server would start, as it is written:
-// nothing is cut or redacted, as that could hide what would run.
+// show tells all of what a project's server would start.
 func (s *shell) show(c *mcp.ServerConfig) {
-	d := c.Shown
 	tell := func(format string, args ...any) { fmt.Fprintf(s.host.notes, format+"\n", args...) }
-	tell("%s, from %s, would start: %s", word(c.Name), word(c.Source), words(startWords(d.Command, d.Args, d.URL)))
-	if d.Cwd != "" {
-		tell("· in the folder %s", word(d.Cwd))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		tell("· with the variable %s", word(name+"="+d.Env[name]))
-	}
-	for _, name := range slices.Sorted(maps.Keys(d.Headers)) {
-		tell("· with the header %s", word(name+"="+d.Headers[name]))
-	}
-	if d.EnvFile != "" {
-		tell("· with the variables in %s", word(d.EnvFile))
-	}
-	for _, name := range c.Reads {
-		tell("· it reads the variable %s", word(name))
-	}
+	tellDefinition(tell, c.Name, c.Source, c.Shown, c.Reads)
 	for _, rule := range s.approval.Unasked(c.Name) {
 		tell("· your own rule %s lets its tools run unasked", word(rule))
 	}

@@ -44,7 +44,7 @@ Find out what is not right yet:    agentls doctor`,
 	// Editors pass it to every language server.
 	root.Flags().Bool("stdio", true, "serve on standard input and output (always so)")
 	root.Flags().StringVar(&socket, "listen", "", "serve one client at a time on a Unix socket at this `path`, to debug")
-	root.AddCommand(initCommand(p), askCommand(p), mcpCommand(p), auditCommand(p), doctorCommand(p), configCommand(p), demoCommand(p), versionCommand())
+	root.AddCommand(initCommand(p), askCommand(p), chatCommand(p), mcpCommand(p), auditCommand(p), doctorCommand(p), configCommand(p), demoCommand(p), versionCommand())
 	return root
 }
 

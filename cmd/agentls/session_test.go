@@ -54,7 +54,7 @@ func newSessionWorld(t *testing.T) *sessionWorld {
 
 // provide refuses what a provider refuses, and answers by the last prompt:
 // "stream" gets some words and then nothing more, "sleep" a call that does not
-// come back, anything else "fine".
+// come back, "write one.txt" a call that does, anything else "fine".
 func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Messages []struct {
@@ -67,8 +67,9 @@ func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 			} `json:"tool_calls"`
 		} `json:"messages"`
 	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		w.t.Errorf("a request: %v", err)
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Messages) == 0 {
+		w.t.Errorf("a request for %s: %v", r.URL, err)
+		return
 	}
 	var all []agent.Message
 	for _, m := range body.Messages {
@@ -95,6 +96,8 @@ func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 	case strings.Contains(last, "sleep"):
 		stream(rw, `{"content":"I sleep.","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"mcp__fake__echo","arguments":"{\"text\":\"first\"}"}},`+
 			`{"index":1,"id":"c2","type":"function","function":{"name":"mcp__fake__sleep","arguments":"{\"seconds\":600}"}}]}`, "tool_calls")
+	case strings.Contains(last, "write one.txt"):
+		stream(rw, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"one.txt\",\"content\":\"two\\n\"}"}}]}`, "tool_calls")
 	default:
 		stream(rw, `{"content":"fine"}`, "stop")
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,6 +22,7 @@ type terminal struct {
 	tty        console // nil: nobody to ask
 	secrets    *mcp.Secrets
 	about      string // the server that alone is told of; empty: all
+	editor     string // what $VISUAL or $EDITOR names; empty: nothing
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
@@ -31,7 +33,7 @@ func hasTerminal(p program) bool { return isTerminal(p.stdin) || isTerminal(p.st
 
 // openTerminal finds the person, who may have piped the prompt in.
 func openTerminal(p program, secrets *mcp.Secrets) *terminal {
-	t := &terminal{out: p.stdout, notes: p.stderr, secrets: secrets}
+	t := &terminal{out: p.stdout, notes: p.stderr, secrets: secrets, editor: editorOf(p.getenv)}
 	if hasTerminal(p) {
 		if f, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 			t.tty = &tty{file: f}
@@ -100,35 +102,74 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 			return a, nil
 		}
 	}
-	if q.Sample != nil {
-		note, shown, choices := t.sampleQuestion(q)
-		t.note("%s", note)
-		fmt.Fprintf(t.tty, "  %s\n  %s", shown, choices)
-	} else {
-		t.toolQuestion(q)
+	choices := t.put(q)
+	for range misreadMost {
+		fmt.Fprint(t.tty, "  "+choices)
+		line, err := t.tty.readLine(ctx)
+		if err != nil {
+			return agent.Answer{}, err
+		}
+		a, ok, err := t.read(ctx, q, line)
+		switch {
+		case ok:
+			return a, nil
+		case ctx.Err() != nil:
+			return agent.Answer{}, context.Cause(ctx)
+		case err != nil:
+			fmt.Fprintf(t.tty, "  %s\n", oneLine(t.secrets.Redact(err.Error()), 1000))
+		}
+		choices = choices[strings.LastIndex(choices, "\n")+1:]
+		choices = strings.TrimLeft(choices, " ")
 	}
-	line, err := t.tty.readLine(ctx)
-	if err != nil {
-		return agent.Answer{}, err
-	}
-	word, reason, _ := strings.Cut(strings.TrimSpace(line), " ")
-	word = strings.ToLower(word)
-	if a, ok := sampleAnswer(word); ok && q.Sample != nil && q.Sample.Answer == nil {
-		return a, nil
-	}
-	switch word {
-	case "y", "yes":
-		return agent.Answer{Decision: agent.DecisionOnce}, nil
-	case "s", "session":
-		return agent.Answer{Decision: agent.DecisionSession}, nil
-	case "a", "always":
-		return agent.Answer{Decision: agent.DecisionAlways}, nil
-	}
-	return agent.Answer{Decision: agent.DecisionDeny, Reason: reason}, nil
+	return agent.Answer{Decision: agent.DecisionDeny}, nil
 }
 
-// toolQuestion says what the agent wants to call, and asks for one of the
-// answers that count.
+// misreadMost is how often a question is put that gets no answer it knows; then
+// it is denied.
+const misreadMost = 5
+
+var errMisread = errors.New("That is no answer: give one of the letters in brackets, or n and your reason.")
+
+// put says what is asked, and gives the choices that end the question.
+func (t *terminal) put(q agent.Question) (choices string) {
+	switch {
+	case q.Sample != nil:
+		note, shown, choices := t.sampleQuestion(q)
+		t.note("%s", note)
+		fmt.Fprintf(t.tty, "  %s\n", shown)
+		return choices
+	case q.Kind == "trust":
+		return t.trustQuestion(q)
+	}
+	t.toolQuestion(q)
+	return t.choices(q)
+}
+
+// read reads the answer to a question; ok is false for what is none. Only a
+// word that stands alone allows something: "yes, but" does not.
+func (t *terminal) read(ctx context.Context, q agent.Question, line string) (a agent.Answer, ok bool, err error) {
+	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	word, rest = strings.ToLower(word), strings.TrimSpace(rest)
+	if a, ok := sampleAnswer(word); ok && rest == "" && q.Sample != nil && q.Sample.Answer == nil {
+		return a, true, nil
+	}
+	switch {
+	case word == "" || word == "n" || word == "no":
+		return agent.Answer{Decision: agent.DecisionDeny, Reason: rest}, true, nil
+	case rest != "":
+	case word == "y" || word == "yes":
+		return agent.Answer{Decision: agent.DecisionOnce}, true, nil
+	case word == "s" || word == "session":
+		return agent.Answer{Decision: agent.DecisionSession}, true, nil
+	case word == "a" || word == "always":
+		return agent.Answer{Decision: agent.DecisionAlways}, true, nil
+	case (word == "e" || word == "edit") && t.editable(q):
+		return t.editArguments(ctx, q)
+	}
+	return agent.Answer{}, false, errMisread
+}
+
+// toolQuestion says what the agent wants to call.
 func (t *terminal) toolQuestion(q agent.Question) {
 	name := q.Tool
 	if q.Server != "" {
@@ -138,7 +179,7 @@ func (t *terminal) toolQuestion(q agent.Question) {
 	if q.DefinitionChanged {
 		t.note("Its definition has changed since it was allowed.")
 	}
-	fmt.Fprintf(t.tty, "  %s\n  %s", t.shown(q), choices(q))
+	fmt.Fprintf(t.tty, "  %s\n", t.shown(q))
 }
 
 // shown is what a call would do: the change of a file, else its arguments.
@@ -155,11 +196,15 @@ func (t *terminal) shown(q agent.Question) string {
 }
 
 // choices asks for one of the answers that count.
-func choices(q agent.Question) string {
-	if q.Covers == "" {
-		return "[N]o, [y]es once: "
+func (t *terminal) choices(q agent.Question) string {
+	edit := ""
+	if t.editable(q) {
+		edit = ", [e]dit it"
 	}
-	return fmt.Sprintf("(For the session or always: %s.)\n  [N]o, [y]es once, for this [s]ession, [a]lways: ", oneLine(q.Covers, 300))
+	if q.Covers == "" {
+		return "[N]o, [y]es once" + edit + ": "
+	}
+	return fmt.Sprintf("(For the session or always: %s.)\n  [N]o, [y]es once, for this [s]ession, [a]lways%s: ", oneLine(q.Covers, 300), edit)
 }
 
 // printable takes out what would command a terminal or change the order of

@@ -10,10 +10,11 @@ import (
 
 // What nothing is remembered of is not offered to be.
 func TestChoicesOnATerminal(t *testing.T) {
-	if got := choices(agent.Question{}); strings.Contains(got, "ession") || strings.Contains(got, "lways") {
+	term := &terminal{secrets: mcp.NewSecrets()}
+	if got := term.choices(agent.Question{}); strings.Contains(got, "ession") || strings.Contains(got, "lways") {
 		t.Errorf("%q", got)
 	}
-	got := choices(agent.Question{Covers: "run_command of\x1b[2K git status"})
+	got := term.choices(agent.Question{Covers: "run_command of\x1b[2K git status"})
 	if !strings.Contains(got, "run_command of") || strings.Contains(got, "\x1b") || !strings.Contains(got, "[a]lways") {
 		t.Errorf("%q", got)
 	}

@@ -1,0 +1,324 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// chatter is a dialogue on a terminal, and the person before it.
+type chatter struct {
+	t   *testing.T
+	w   *sessionWorld
+	cmd *exec.Cmd
+	tty *os.File
+
+	mu    sync.Mutex
+	term  *vt.Emulator
+	all   strings.Builder // what was written to the terminal
+	grown chan struct{}   // 1 slot
+	ended sync.WaitGroup  // of what reads
+}
+
+// chatOn begins a dialogue in a world's folder, 80 columns wide.
+func chatOn(t *testing.T, w *sessionWorld, args ...string) *chatter {
+	t.Helper()
+	c := &chatter{t: t, w: w, cmd: w.command(append([]string{"chat"}, args...)...), term: vt.NewEmulator(80, 24), grown: make(chan struct{}, 1)}
+	c.cmd.Env = append(c.cmd.Env, "TERM=xterm-256color")
+	var err error
+	if c.tty, err = pty.StartWithSize(c.cmd, &pty.Winsize{Rows: 24, Cols: 80}); err != nil {
+		t.Fatal(err)
+	}
+	c.ended.Go(c.read)                                   // ends with the terminal
+	c.ended.Go(func() { _, _ = io.Copy(c.tty, c.term) }) // what a terminal answers; ends with it
+	t.Cleanup(func() {
+		if c.cmd.ProcessState == nil {
+			_ = c.cmd.Process.Kill()
+			_ = c.cmd.Wait()
+		}
+		_ = c.tty.Close()
+		_ = c.term.Close()
+		c.ended.Wait()
+	})
+	return c
+}
+
+func (c *chatter) read() {
+	b := make([]byte, 4096)
+	for {
+		n, err := c.tty.Read(b)
+		c.mu.Lock()
+		c.all.Write(b[:n])
+		_, _ = c.term.Write(b[:n])
+		c.mu.Unlock()
+		select {
+		case c.grown <- struct{}{}:
+		default:
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// seen is what stands on the screen and scrolled off it, in words.
+func (c *chatter) seen() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b strings.Builder
+	for _, line := range c.term.Scrollback().Lines() {
+		b.WriteString(line.String() + "\n")
+	}
+	return strings.Join(strings.Fields(b.String()+c.term.String()), " ")
+}
+
+// wait waits until a text is seen once more than before.
+func (c *chatter) wait(before, text string) {
+	c.t.Helper()
+	late := time.After(20 * time.Second)
+	for strings.Count(c.seen(), text) <= strings.Count(before, text) {
+		select {
+		case <-c.grown:
+		case <-late:
+			c.t.Fatalf("%q is not shown:\n%s\n\n%s", text, c.seen(), c.term.String())
+		}
+	}
+}
+
+// press types, and gives what was seen before.
+func (c *chatter) press(keys string) (before string) {
+	c.t.Helper()
+	before = c.seen()
+	if _, err := io.WriteString(c.tty, keys); err != nil {
+		c.t.Fatal(err)
+	}
+	return before
+}
+
+// say sends a line; it is on the screen before Enter is pressed.
+func (c *chatter) say(line string) (before string) {
+	c.t.Helper()
+	before = c.press(line)
+	c.wait(before, line)
+	c.press("\r")
+	return before
+}
+
+// leave ends the dialogue, and holds that the terminal is as it was.
+func (c *chatter) leave(code int) {
+	c.t.Helper()
+	c.press("\x04")
+	c.gone(code)
+}
+
+func (c *chatter) gone(code int) {
+	c.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- c.cmd.Wait() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		c.t.Fatalf("it does not end:\n%s", c.seen())
+	}
+	if got := c.cmd.ProcessState.ExitCode(); got != code {
+		c.t.Errorf("exit code %d, want %d:\n%s", got, code, c.seen())
+	}
+	c.mu.Lock()
+	all := c.all.String()
+	c.mu.Unlock()
+	for on, off := range map[string]string{"\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} { // the cursor, bracketed paste
+		if strings.LastIndex(all, on) > strings.LastIndex(all, off) {
+			c.t.Errorf("%q is left behind", on)
+		}
+	}
+}
+
+// The keys that a terminal sends.
+const (
+	keyEnter  = "\r"
+	keyTab    = "\t"
+	keyEscape = "\x1b"
+	keyUp     = "\x1b[A"
+	ctrlC     = "\x03"
+)
+
+func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
+
+// A mention is completed, its resource read, and the answer shown.
+func TestChatCompletesAndAnswers(t *testing.T) {
+	w := newSessionWorld(t)
+	if err := os.WriteFile(filepath.Join(w.folder, "apples.md"), []byte("seven\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := chatOn(t, w)
+	c.wait("", "model: openai/tiny")
+	c.press("look at @app")
+	c.wait("", "apples.md")
+	at := c.press(keyTab)
+	c.wait(at, "@workspace:file://apples.md")
+	at = c.press(keyEnter)
+	c.wait(at, "apples.md expanded")
+	c.wait(at, "fine")
+	c.wait(at, "1 step")
+	if got := w.last(); !strings.Contains(got[len(got)-1].Text, "seven") {
+		t.Errorf("the model got %q", got[len(got)-1].Text)
+	}
+	c.leave(exitOK)
+}
+
+// A question shows what would be done and takes a word; what is typed for the
+// prompt when it appears goes to the prompt (charmbracelet/crush#3055, #3393).
+func TestChatAsks(t *testing.T) {
+	w := newSessionWorld(t)
+	w.env = append(w.env, "VISUAL=sed -i s/two/three/")
+	c := chatOn(t, w)
+	c.wait("", "model:")
+	at := c.say("write one.txt")
+	c.wait(at, "+two")
+	c.wait(at, "[N]o, [y]es once")
+	at = c.press("yes, but not here" + keyEnter)
+	c.wait(at, "That is no answer")
+	at = c.press("n in another place" + keyEnter)
+	c.wait(at, "rejected")
+	c.wait(at, "2 steps")
+	if _, err := os.Stat(filepath.Join(w.folder, "one.txt")); err == nil {
+		t.Error("a no wrote the file")
+	}
+
+	at = c.press("write one.txt" + keyEnter + "and the")
+	c.wait(at, "A question waits")
+	at = c.press("n this" + keyEscape)
+	c.wait(at, "[N]o, [y]es once")
+	at = c.press("e" + keyEnter)
+	c.wait(at, "completed")
+	if got, err := os.ReadFile(filepath.Join(w.folder, "one.txt")); err != nil || string(got) != "three\n" {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+	c.wait(at, "and then this")
+	c.press(ctrlC)
+	c.leave(exitOK)
+}
+
+// Ctrl-C ends the run and not the session; a line that is sent meanwhile is for
+// the run.
+func TestChatCancels(t *testing.T) {
+	w := newSessionWorld(t)
+	c := chatOn(t, w)
+	c.wait("", "model:")
+	at := c.say("stream")
+	c.wait(at, "w49")
+	at = c.say("and more")
+	c.wait(at, "the run gets it at its next step")
+	at = c.press(ctrlC)
+	c.wait(at, "cancelled")
+	c.wait(at, "send it again") // the model did not read it
+	at = c.say("stream again")
+	c.wait(at, "stream again w0")
+	at = c.say("/cancel")
+	c.wait(at, "The run is cancelled.")
+	at = c.say("hello")
+	c.wait(at, "fine")
+	at = c.say("/nothing")
+	c.wait(at, "there is no command /nothing")
+	at = c.press(ctrlC)
+	c.wait(at, "Ctrl-C once more leaves")
+	c.press(ctrlC)
+	c.gone(exitOK)
+}
+
+// A session goes on where it was, here as in an editor.
+func TestChatResumes(t *testing.T) {
+	w := newSessionWorld(t)
+	c := chatOn(t, w)
+	c.wait("", "model:")
+	at := c.say("hello one")
+	c.wait(at, "1 step")
+	at = c.say("/new")
+	c.wait(at, "a new session begins")
+	at = c.say("hello two")
+	c.wait(at, "1 step")
+	at = c.say("/sessions")
+	c.wait(at, "* 1")
+	c.wait(at, "hello one")
+	at = c.say("/resume 2")
+	c.wait(at, "on with: hello one")
+	at = c.say("hello three")
+	c.wait(at, "1 step")
+	c.leave(exitOK)
+	if got := w.last(); len(got) != 3 || got[0].Text != "hello one" {
+		t.Errorf("the model got %+v", got)
+	}
+
+	c = chatOn(t, w, "--continue")
+	c.wait("", "on with: hello one")
+	at = c.press(keyUp + keyUp)
+	c.wait(at, "/resume 2")
+	at = c.press(ctrlC)
+	c.say("hello four")
+	c.wait(at, "1 step")
+	c.leave(exitOK)
+	if got := w.last(); len(got) != 5 {
+		t.Errorf("the model got %+v", got)
+	}
+	info, err := os.Stat(filepath.Join(w.dir, "state", "agentls", "chat.json"))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("what was typed: %v, %v", info, err)
+	}
+}
+
+// A long paste and letters of two columns reach the model as they are.
+func TestChatPastes(t *testing.T) {
+	w := newSessionWorld(t)
+	c := chatOn(t, w)
+	c.wait("", "model:")
+	var lines strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&lines, "line %d\t日本語 👩‍👩‍👧\n", i)
+	}
+	c.press("看看: " + pasted(lines.String()))
+	c.wait("", "[paste 1: 200 lines]")
+	at := c.press(keyEnter)
+	c.wait(at, "1 step")
+	if got := w.last()[0].Text; got != strings.TrimRight("看看: "+lines.String(), "\n") {
+		t.Errorf("the model got %q", got)
+	}
+	if err := pty.Setsize(c.tty, &pty.Winsize{Rows: 10, Cols: 30}); err != nil {
+		t.Fatal(err)
+	}
+	at = c.say("short")
+	c.wait(at, "1 step")
+	at = c.press(pasted("a\nb") + keyEnter)
+	c.wait(at, "1 step")
+	if got := w.last(); got[len(got)-1].Text != "a\nb" {
+		t.Errorf("the model got %q", got[len(got)-1].Text)
+	}
+	c.leave(exitOK)
+}
+
+// Signals end the dialogue with its runs, and give the terminal back.
+func TestChatEndsBySignals(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP} {
+		t.Run(signal.String(), func(t *testing.T) {
+			c := chatOn(t, newSessionWorld(t))
+			c.wait("", "model:")
+			at := c.say("stream")
+			c.wait(at, "w49")
+			if err := c.cmd.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			c.gone(exitCancelled)
+		})
+	}
+}
