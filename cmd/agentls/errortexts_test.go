@@ -28,7 +28,7 @@ var reviewed = map[string]string{
 	"there is nothing more of this run to undo": "nothing is left to do",
 
 	"internal error: ": "a fault of ours; the log says where", "internal error: %v": "a fault of ours; the log says where",
-	"internal error: the run ended unexpectedly; the log has the details": "a fault of ours; the log says where",
+	"internal error:  ended unexpectedly; the log has the details": "a fault of ours; the log says where",
 
 	"interrupted": "chat tells of Ctrl-C in its own words",
 
@@ -42,6 +42,8 @@ var reviewed = map[string]string{
 	"%s cannot be opened: %s":          "of an MCP server, in its words", "%s of %s cannot be opened: %s": "of an MCP server, in its words",
 	"/undo: %s":         "of the agent, in its words",
 	"configuration: %s": "a problem of a file, with its place", "environment: %s": "of network.go, whose texts are checked here",
+	"%s has no model %q%s": "its last part says what to do",
+
 	"%s is no file": "network.go ends it in what to do", "%s is over %d MiB": "network.go ends it in what to do", "%s holds no certificate in PEM": "network.go ends it in what to do",
 	"the system's certificates cannot be read: ": "network.go ends it in what to do",
 	"provider: %s": "of config.Provider.Err, which says what to set", "provider %s: %v": "of a provider, whose errors are checked here",
