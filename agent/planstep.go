@@ -17,13 +17,13 @@ const failedStep = "failed_step"
 
 // carryOut is the stepper of plan mode: a conversation of its own.
 func (r *run) carryOut(ctx context.Context, s *planStep) (string, error) {
-	return r.newStepThread(fmt.Sprintf("step %d", s.n), "step.md").attempt(ctx, s.prompt())
+	return r.newStepThread(s).attempt(ctx, s.prompt())
 }
 
 // newStepThread is who carries out a step: it is offered all tools, and one to
 // say that the step cannot be done.
-func (r *run) newStepThread(name, system string) *thread {
-	t := r.newThread(part{name: name, system: system})
+func (r *run) newStepThread(s *planStep) *thread {
+	t := r.newThread(part{name: fmt.Sprintf("step %d", s.n), system: "step.md"})
 	t.part.own = []*tool{failStepTool(t)}
 	return t
 }

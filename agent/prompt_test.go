@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"unicode/utf8"
 
+	"agentls/agent"
 	"agentls/agent/agenttest"
 	"agentls/mcp"
 )
@@ -91,6 +92,41 @@ func TestServersInstructionsShareASmallWindow(t *testing.T) {
 				t.Errorf("unequal: %q", part)
 			}
 			contains(t, part, "more bytes left out by agentls]")
+		}
+	})
+}
+
+// Each role's instructions name every block that it may be given: what a block
+// holds is data for all of them.
+func TestRolesNameTheirData(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.files()
+		c := &teamCast{}
+		if _, err := w.team(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		_, llm := w.must("hi")
+		common := "resource resource_error document diagnostics conversation_summary server_instructions "
+		for name, role := range map[string]struct {
+			req  agent.Request
+			tags string
+		}{
+			"react":    {llm.Last(), common},
+			"planner":  {c.of("planner")[0], common + "step_result"},
+			"worker":   {c.of("step one")[0], common + "step_result review_notes user_request"},
+			"reviewer": {c.of("reviewer one")[0], common + "step_result step_task step_changes step_calls user_request"},
+		} {
+			text := role.req.Messages[0].Text
+			for _, tag := range strings.Fields(role.tags) {
+				contains(t, text, "<"+tag+">")
+			}
+			contains(t, text, "data", "\nWorkspace folder:\n- "+w.dir+"\n")
+			for _, not := range []string{"{{", "<no value>", "\n\n\n"} {
+				if strings.Contains(text, not) {
+					t.Errorf("%s: %q is in:\n%s", name, not, text)
+				}
+			}
 		}
 	})
 }

@@ -17,7 +17,7 @@ const (
 // goes on while the step is sent back. What is not approved in the end has
 // failed; its result is kept.
 func (r *run) carryOutAsTeam(ctx context.Context, s *planStep) (result string, err error) {
-	worker := r.newStepThread(fmt.Sprintf("step %d", s.n), "worker.md")
+	worker := r.newStepThread(s)
 	did := &deeds{}
 	worker.part.deeds = did
 	reviewer := r.newReviewer(s.n)
