@@ -15,7 +15,7 @@ import (
 
 // remedy matches a text that says what to do, or what would be right.
 var remedy = regexp.MustCompile(`(?i)did you mean|there (is|are) %s|must (be|have|wait)|\btakes (one|a|no|nothing|%s)|` +
-	`(^|[;:,.(] ?|\bor |\band |\bto )(give|use|open|wait|cancel|check|set|choose|leave|put|run|try|mend|save|write|read|look|select|send|end|trust|mention|see|change|raise|add|get|load|let|go on|quote|keep|restart|ask|start|do|make|log in|free)\b|` +
+	`(^|[;:,.(] ?|\bor |\band |\bto )(give|use|open|wait|cancel|check|set|choose|leave|put|run|try|mend|save|write|read|look|select|send|end|trust|mention|see|change|raise|add|get|load|let|go on|quote|keep|restart|ask|start|do|make|move|close|name|remove|log in|free)\b|` +
 	`agentls\S* (lists|shows|says)|/\w+ lists|it offers %s|%s offers %s|is needed|are needed|one has|usage:|bad (params|textDocument)`)
 
 // helpers are funcs whose text is a remedy, as an argument of a format.
@@ -40,15 +40,12 @@ var reviewed = map[string]string{
 	"nothing was written: %v": "of config, whose errors end in what to do", "nothing was written: %w": "of config, whose errors end in what to do",
 	"The prompt %s cannot be used: %s": "of an MCP server, in its words",
 	"%s cannot be opened: %s":          "of an MCP server, in its words", "%s of %s cannot be opened: %s": "of an MCP server, in its words",
-	"/undo: %s":         "of the agent, in its words",
-	"configuration: %s": "a problem of a file, with its place", "environment: %s": "of network.go, whose texts are checked here",
+	"/undo: %s":            "of the agent, in its words",
 	"%s has no model %q%s": "its last part says what to do",
 
 	"%s is no file": "network.go ends it in what to do", "%s is over %d MiB": "network.go ends it in what to do", "%s holds no certificate in PEM": "network.go ends it in what to do",
 	"the system's certificates cannot be read: ": "network.go ends it in what to do",
-	"provider: %s": "of config.Provider.Err, which says what to set", "provider %s: %v": "of a provider, whose errors are checked here",
-
-	"the mention was never offered": "the demo ends it in what to do", "the answer does not hold the resource: %+v": "the demo ends it in what to do",
+	"the mention was never offered":              "the demo ends it in what to do", "the answer does not hold the resource: %+v": "the demo ends it in what to do",
 	"the allowed call was not made: %+v": "the demo ends it in what to do", "the run was not cancelled: %w": "the demo ends it in what to do", "the next prompt: %+v": "the demo ends it in what to do",
 }
 
@@ -129,7 +126,7 @@ func errorTexts(t *testing.T, dir string) (list []errorText) {
 				name := nameOf(n.Fun)
 				for i, a := range n.Args {
 					wanted := i == 0 && (dir == "../../lsp" && (name == "badf" || name == "failed") || dir == "../../agent/config" && (name == "unfit" || name == "refused") || dir == "../../agent/openai" && (name == "config" || name == "provider") || inCommand && (name == "Errorf" || name == "New" && nameOf2(n.Fun) == "errors")) ||
-						i == 3 && name == "make" || i == 1 && name == "say" && nameOf(n.Args[0]) == "tooBad"
+						i == 3 && name == "make" || i == 3 && name == "say" && (nameOf(n.Args[0]) == "tooBad" || nameOf(n.Args[0]) == "poor")
 					if wanted {
 						add(n, a, n.Args[i+1:])
 					}

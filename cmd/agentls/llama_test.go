@@ -219,14 +219,14 @@ func TestLlamaDoctor(t *testing.T) {
 		out, err := cmd.Output()
 		return string(out), err
 	}
-	if out, err := doctor(llamatest.Alias); err != nil || !strings.Contains(out, "ok  provider llama: ") || !strings.Contains(out, "model "+llamatest.Alias) {
+	if out, err := doctor(llamatest.Alias); err != nil || !strings.Contains(out, "ok    provider llama: ") || !strings.Contains(out, "has the model "+llamatest.Alias) {
 		t.Errorf("%v\n%s", err, out)
 	}
-	if out, err := doctor("gpt-5"); err == nil || !strings.Contains(out, `!!  provider llama: it does not list the model "gpt-5"; it offers `+llamatest.Alias) {
+	if out, err := doctor("gpt-5"); err == nil || !strings.Contains(out, `fix   provider llama: it does not list the model "gpt-5"; it offers `+llamatest.Alias) {
 		t.Errorf("%v\n%s", err, out)
 	}
 	provider.Kill()
-	if out, err := doctor(llamatest.Alias); err == nil || !strings.Contains(out, "!!  provider llama: cannot reach") {
+	if out, err := doctor(llamatest.Alias); err == nil || !strings.Contains(out, "fix   provider llama: cannot reach") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -198,7 +197,7 @@ func TestDoctorTellsOfTheEnvironment(t *testing.T) {
 		return nil, []string{"HTTP_PROXY is not used: it is no URL"}
 	}}, out: &out}
 	d.environment()
-	if got := out.String(); got != fmt.Sprintf("%s  environment: HTTP_PROXY is not used: it is no URL\n", tooBad) || d.bad != 1 {
-		t.Errorf("%q, %d", got, d.bad)
+	if got := out.String(); got != "fix   environment: HTTP_PROXY is not used: it is no URL\n" || !d.bad() {
+		t.Errorf("%q, %v", got, d.bad())
 	}
 }

@@ -31,6 +31,7 @@ type parts struct {
 	audit   *agent.Audit
 	agent   *agent.Agent
 	network func() (t *http.Transport, problems []string) // made at its first use
+	files   *config.Files                                 // what openFolder read; nil: it was not called
 
 	answered chan struct{} // 1 slot: a question of the manager's has its answer
 
@@ -101,7 +102,8 @@ func (p *parts) openFolder(ctx context.Context, folder string) config.Config {
 	trusted := p.manager.FolderTrusted(folder)
 	p.state.SetFolders([]workspace.Folder{{Path: folder, Name: filepath.Base(folder), Trusted: trusted}})
 	p.manager.TrustFolder(trusted)
-	c := config.Load(ctx, p.source, config.Request{Folders: []string{folder}})
+	p.files = config.NewFiles()
+	c := config.Load(ctx, p.source, config.Request{Folders: []string{folder}, Files: p.files})
 	p.manager.Configure(c.Servers)
 	return c
 }

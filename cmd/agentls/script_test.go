@@ -51,7 +51,7 @@ func TestScripts(t *testing.T) {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(home, strings.ToLower(name)))
 			}
 			e.Setenv("PROVIDER", provider.URL+"/v1")
-			e.Setenv("PROVIDER_HOST", strings.TrimPrefix(provider.URL, "http://")) // it also has /many/v1, /locked/v1 and /none/v1
+			e.Setenv("PROVIDER_HOST", strings.TrimPrefix(provider.URL, "http://")) // see provideModels
 			for name, url := range remote {
 				e.Setenv(name, url)
 			}
@@ -216,6 +216,7 @@ func provide(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var body struct {
+		Model    string
 		Messages []struct {
 			Role    string          `json:"role"`
 			Content json.RawMessage `json:"content"`
@@ -227,7 +228,9 @@ func provide(w http.ResponseWriter, r *http.Request) {
 	}
 	last := body.Messages[len(body.Messages)-1]
 	switch text := string(last.Content); {
-	case strings.Contains(text, "unauthorized"):
+	case body.Model == "handy" && last.Role == "user":
+		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"note","arguments":"{\"word\":\"agentls\"}"}}]}`, "tool_calls")
+	case strings.Contains(text, "unauthorized") || body.Model == "unauthorized":
 		w.WriteHeader(http.StatusUnauthorized)
 		fmt.Fprint(w, `{"error":{"message":"Incorrect API key provided: sk-script-secret-1","type":"invalid_request_error"}}`)
 	case last.Role != "tool" && strings.Contains(text, "read the env"):
@@ -244,7 +247,7 @@ func provide(w http.ResponseWriter, r *http.Request) {
 }
 
 // provideModels lists the models of one of the endpoints: of /many 2,000, of
-// /locked with a key alone, of /none nothing.
+// /locked with a key alone, of /none nothing; the one of /handy calls tools.
 func provideModels(w http.ResponseWriter, r *http.Request) {
 	models := []string{"tiny"}
 	switch strings.TrimSuffix(r.URL.Path, "/v1/models") {
@@ -258,6 +261,10 @@ func provideModels(w http.ResponseWriter, r *http.Request) {
 			http.Error(w, `{"error":{"message":"Incorrect API key provided"}}`, http.StatusUnauthorized)
 			return
 		}
+	case "/handy":
+		models = []string{"handy"}
+	case "/silent":
+		models = []string{"unauthorized"}
 	case "/none":
 		models = nil
 	case "":
