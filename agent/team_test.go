@@ -32,6 +32,9 @@ type teamCast struct {
 
 // play answers a request as the part that it is for.
 func (c *teamCast) play(_ int, req agent.Request) agenttest.Step {
+	if strings.HasPrefix(req.Messages[0].Text, "You summarise ") {
+		return agenttest.Text("A summary of what was seen in the files, of sufficient length.")
+	}
 	role := roleOf(req)
 	c.mu.Lock()
 	if c.requests == nil {
@@ -73,7 +76,9 @@ func reviews(verdict, notes string) agenttest.Step {
 // team runs a team on a prompt.
 func (w *world) team(ctx context.Context, c *teamCast) (agent.Result, error) {
 	task := w.task
-	task.Prompt, task.Mode, task.LLM = "build it", agent.ModeTeam, agenttest.NewScript(w.t, c.play)
+	llm := agenttest.NewScript(w.t, c.play)
+	llm.Of.ContextWindow = w.window
+	task.Prompt, task.Mode, task.LLM = "build it", agent.ModeTeam, llm
 	return w.work(ctx, task)
 }
 
@@ -640,4 +645,50 @@ func TestStepsWhoseProviderFails(t *testing.T) {
 			}
 		}
 	}
+}
+
+// In a small window each part's task stays in its requests, however much it and
+// the others see and write, and each request fits.
+func TestTeamInASmallWindow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.window = 9000
+		for i := range 8 {
+			if err := os.WriteFile(filepath.Join(w.dir, fmt.Sprintf("%d.txt", i)), []byte(strings.Repeat(fmt.Sprintf("line of file %d\n", i), 2000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		reads := func(n int, then agenttest.Step) agenttest.Step {
+			if n%9 == 0 {
+				return then
+			}
+			return agenttest.Call(call("r", "read_file", fmt.Sprintf(`{"path":"%d.txt"}`, n%9-1)))
+		}
+		c := &teamCast{
+			worker: func(_ string, n int) agenttest.Step {
+				return reads(n, agenttest.Text(fmt.Sprintf("result %d\n", n/9)+strings.Repeat("a long result\n", 500)))
+			},
+			reviewer: func(_ string, n int) agenttest.Step {
+				if n == 18 {
+					return reviews("approve", "fine")
+				}
+				return reads(n, reviews("revise", "mend it"))
+			},
+		}
+		res, err := w.team(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "plan", planned(res), []string{"one completed"})
+		for role, task := range map[string]string{"step one": "Do one.", "reviewer one": "<step_task>\none\n\nDo one.\n</step_task>"} {
+			for i, req := range c.of(role) {
+				contains(t, strings.Join(users(req), "\n"), task)
+				if n := agent.Tokens(req.Messages...); n > w.window {
+					t.Errorf("request %d of %s has %d tokens", i+1, role, n)
+				}
+			}
+		}
+		last := c.of("reviewer one")[17]
+		contains(t, users(last)[len(users(last))-1], "<step_result>\nresult 2\n")
+	})
 }
