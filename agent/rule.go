@@ -40,7 +40,7 @@ import (
 var argumentTools = map[string]string{
 	"read_file": "glob", "list_dir": "glob", "write_file": "glob", "edit_file": "glob",
 	"run_command": "words", "web_fetch": "host",
-	"search_code": "", "read_result": "", findToolsName: "",
+	"search_code": "", "read_result": "", findToolsName: "", submitPlanName: "", failStepName: "", submitReviewName: "",
 }
 
 // match is whether a rule applies to a call.
