@@ -25,7 +25,8 @@ const DefaultWindow = 128000
 type Model struct {
 	Provider      string // a host, or what else tells providers apart
 	Name          string
-	ContextWindow int // tokens; 0: unknown
+	ContextWindow int    // tokens; 0: unknown
+	Advice        string // how it could be larger, a sentence for a person; may be empty
 }
 
 // Described is an [LLM] that knows its model.
@@ -61,14 +62,14 @@ type gauges struct {
 }
 
 func (g *gauges) of(m Model) gauge {
-	m.ContextWindow = 0
+	m.ContextWindow, m.Advice = 0, ""
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.all[m]
 }
 
 func (g *gauges) change(m Model, f func(gauge) gauge) {
-	m.ContextWindow = 0
+	m.ContextWindow, m.Advice = 0, ""
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.all == nil {
@@ -205,8 +206,8 @@ func (t *thread) tooMuch(f fit, tools int) string {
 	if m := t.model(); m.Name != "" {
 		name = fmt.Sprintf("the model %q", m.Name)
 	}
-	return fmt.Sprintf("The prompt with what it mentions has about %d tokens, and the instructions and %d tools have %d: %s takes %d in a request. %s (contextWindow in the provider's settings says how much the model takes).",
-		prompt, tools, f.fixed, name, t.window(), strings.ToUpper(what[:1])+what[1:])
+	return fmt.Sprintf("The prompt with what it mentions has about %d tokens, and the instructions and %d tools have %d: %s takes %d in a request. %s (%s).",
+		prompt, tools, f.fixed, name, t.window(), strings.ToUpper(what[:1])+what[1:], cmp.Or(t.model().Advice, "contextWindow in the provider's settings says how much the model takes"))
 }
 
 // askFitting asks with a request that fits. A provider that refuses it for its

@@ -144,6 +144,7 @@ func (t *thread) turn(ctx context.Context, set toolset) (Response, error) {
 		// Few providers say beforehand whether they take images; this one may not.
 		t.a.log.Info("asking again without images", "run", t.task.RunID, "error", redactText(t.a.secrets, err.Error()))
 		t.noImages = true
+		t.emit(Event{Kind: EventNotice, Delta: "The provider refuses a request with images: it is asked again without them."})
 		_, resp, err = t.askFitting(ctx, set)
 	}
 	return resp, err
@@ -160,6 +161,9 @@ func (t *thread) ask(ctx context.Context, req Request) (Response, error) {
 	resp, err := t.task.LLM.Complete(ctx, req, func(d Delta) {
 		if d.Waits != "" {
 			t.emit(Event{Kind: EventWaits, Delta: d.Waits})
+		}
+		if d.Notice != "" {
+			t.emit(Event{Kind: EventNotice, Delta: d.Notice})
 		}
 		if d.Reasoning != "" {
 			t.emit(Event{Kind: EventReasoning, Delta: d.Reasoning})

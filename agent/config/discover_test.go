@@ -151,10 +151,10 @@ func TestOllamaElsewhereOnThisMachine(t *testing.T) {
 		w := newWorld(t)
 		w.env[ollamaHost] = host
 		d := Discovery{Source: w.source, Config: w.load(), Local: LocalProviders(), Models: endpoints{want: lists("m")}.models}
-		if found := d.Discover(t.Context()); len(found) != 1 || found[0].Name != ollama || found[0].BaseURL != want {
+		if found := d.Discover(t.Context()); len(found) != 1 || found[0].Name != Ollama || found[0].BaseURL != want {
 			t.Errorf("%q: %+v, want %s", host, found, want)
 		}
-		if k, ok := d.Known(want); !ok || k.Name != ollama {
+		if k, ok := d.Known(want); !ok || k.Name != Ollama {
 			t.Errorf("%q: %s is %q", host, want, k.Name)
 		}
 	}

@@ -61,7 +61,7 @@ func Presets() []KnownProvider {
 		{Name: "together", Title: "Together", BaseURL: "https://api.together.xyz/v1", KeyVariables: []string{"TOGETHER_API_KEY"}},
 		{Name: "cerebras", Title: "Cerebras", BaseURL: "https://api.cerebras.ai/v1", KeyVariables: []string{"CEREBRAS_API_KEY"}},
 
-		{Name: ollama, Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", BaseVariable: ollamaHost},
+		{Name: Ollama, Title: "Ollama", BaseURL: "http://127.0.0.1:11434/v1", BaseVariable: ollamaHost},
 		{Name: "lmstudio", Title: "LM Studio", BaseURL: "http://127.0.0.1:1234/v1", Aliases: []string{"lm-studio"}},
 		{Name: "llamacpp", Title: "llama.cpp", BaseURL: "http://127.0.0.1:8080/v1", Aliases: []string{"llama-cpp", "llama-server"}},
 		{Name: "vllm", Title: "vLLM", BaseURL: "http://127.0.0.1:8000/v1"},
@@ -117,9 +117,10 @@ const (
 	openAIBase = "OPENAI_BASE_URL"
 )
 
-// ollama says by a variable of its own where it listens.
+// Ollama is the preset that says by a variable of its own where it listens, and
+// that tells how it serves a model.
 const (
-	ollama     = "ollama"
+	Ollama     = "ollama"
 	ollamaHost = "OLLAMA_HOST"
 )
 
@@ -153,7 +154,7 @@ func (s Source) Provider(k KnownProvider, key string) Provider {
 		KeyHeader: k.KeyHeader, Headers: maps.Clone(k.Headers), Deployments: k.Deployments, Reasons: k.Reasons,
 	}
 	own := s.variable(k.BaseVariable)
-	if k.Name == ollama {
+	if k.Name == Ollama {
 		own = ollamaURL(own)
 	}
 	p.BaseURL = cmp.Or(own, p.BaseURL)

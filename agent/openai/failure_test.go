@@ -105,7 +105,7 @@ func TestStatusesAndShapes(t *testing.T) {
 		{"overloaded, Anthropic", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, agent.KindProvider, "is overloaded|or choose another model"},
 		{"overloaded, DeepSeek", 503, `{"error":{"message":"The server is overloaded or not ready yet.","type":"server_error"}}`, agent.KindProvider, "is overloaded"},
 		{"server's fault", 500, `{"error":{"message":"The server had an error while processing your request. Sorry about that!","type":"server_error","param":null,"code":null}}`, agent.KindProvider, "failed to answer"},
-		{"a proxy's login", 407, `<html><head><title>407 Proxy Authentication Required</title></head></html>`, agent.KindNetwork, "the proxy before |HTTPS_PROXY|NO_PROXY"},
+		{"a proxy's login", 407, `<html><head><title>407 Proxy Authentication Required</title></head></html>`, agent.KindNetwork, "the proxy before |wants a login|HTTPS_PROXY|NO_PROXY"},
 
 		{"FastAPI detail", 422, `{"detail":[{"type":"missing","loc":["body","messages",0,"role"],"msg":"Field required"}]}`, agent.KindProvider, "Field required"},
 		{"Cloudflare", 500, `{"success":false,"errors":[{"code":7003,"message":"Could not route"}],"result":null}`, agent.KindProvider, "Could not route"},
@@ -255,18 +255,19 @@ func TestCertificateAndProxyInTheWay(t *testing.T) {
 		says      []string
 	}{
 		"another name":         {elsewhere, "https://other.invalid/v1", []string{"is not trusted", "other.invalid", "clock"}},
-		"login, tunnel":        {through(guard.URL), "https://api.invalid/v1", []string{"the proxy before api.invalid", "Proxy Authentication Required", "user:password"}},
+		"login, tunnel":        {through(guard.URL), "https://api.invalid/v1", []string{"the proxy before api.invalid", "Proxy Authentication Required", "user and password"}},
 		"login, plain":         {through(guard.URL), "http://api.invalid/v1", []string{"the proxy before api.invalid", "407"}},
-		"a proxy that is gone": {through("http://127.0.0.1:1"), "https://api.invalid/v1", []string{"the proxy before api.invalid", "refused", "HTTPS_PROXY"}},
+		"a proxy that is gone": {through("http://127.0.0.1:1"), "https://api.invalid/v1", []string{"cannot reach api.invalid", "its proxy cannot be used", "refused", "HTTPS_PROXY"}},
 	} {
 		l, err := New(Options{BaseURL: c.base, Model: "m", HTTP: c.transport})
 		if err != nil {
 			t.Fatal(err)
 		}
+		l.limits.wait = 1
 		_, err = l.Complete(t.Context(), prompt, nil)
 		pe := providerError(t, err)
 		for _, part := range c.says {
-			if pe.Kind != agent.KindNetwork || pe.Retryable || !strings.Contains(pe.Message, part) {
+			if pe.Kind != agent.KindNetwork || pe.Retryable != strings.Contains(name, "gone") || !strings.Contains(pe.Message, part) {
 				t.Errorf("%s: %s, retryable %v: %s", name, pe.Kind, pe.Retryable, pe.Message)
 			}
 		}

@@ -36,6 +36,8 @@ type Options struct {
 	ExtraBody map[string]json.RawMessage
 	// Reasons: the provider wants the reasoning before a tool call back with it.
 	Reasons bool
+	// Ollama: it is one, which is also known by its port.
+	Ollama bool
 	// IdleTimeout is the longest silence of the provider, before the headers
 	// and between two reads of the answer. 0: two minutes.
 	IdleTimeout time.Duration
@@ -59,9 +61,12 @@ type LLM struct {
 	limits   limits
 
 	thoughts *thoughts
+	ollama   *ollama // nil: it is none
 
-	mu      sync.Mutex
-	learned concessions // what this provider was found not to take
+	mu       sync.Mutex
+	learned  concessions     // what this provider was found not to take
+	noticed  map[string]bool // of what a person was told
+	mostTold int             // tokens, that it counted of a request
 }
 
 // New returns the LLM that o describes. It makes no connection; an error is a
@@ -88,7 +93,7 @@ func New(o Options) (*LLM, error) {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &LLM{o: o, url: u, client: newHTTPClient(o.HTTP), failures: f, limits: defaultLimits(), thoughts: newThoughts()}, nil
+	return &LLM{o: o, url: u, client: newHTTPClient(o.HTTP), failures: f, limits: defaultLimits(), thoughts: newThoughts(), ollama: newOllama(o, u)}, nil
 }
 
 // Close closes the connections that no completion uses. The LLM can still be
@@ -104,12 +109,18 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 	if l.o.Model == "" {
 		return agent.Response{}, l.failures.config("no model is set for %s: set the provider's model", l.url.Host)
 	}
+	if l.ollama != nil {
+		if err := l.fitsOllama(ctx, req, on); err != nil && ctx.Err() == nil {
+			return agent.Response{}, err
+		}
+	}
 	a := answer{limit: l.limits.answer}
 	norm, err := l.stream(ctx, req, &a, on)
 	switch {
 	case err == nil:
 		r := a.response()
 		l.thoughts.keep(r, norm)
+		l.noticeCut(req, r.Usage, on)
 		return r, nil
 	case ctx.Err() != nil:
 		return a.partial(), context.Cause(ctx)
@@ -140,6 +151,7 @@ func (l *LLM) stream(ctx context.Context, req agent.Request, a *answer, on func(
 		chunk, err := s.Recv()
 		if err != nil {
 			if c.body.finished() {
+				l.noticeImages(c)
 				return &c.body.norm, nil
 			}
 			pe := *agent.AsProviderError(l.failures.wrap(err))
@@ -177,6 +189,9 @@ func (l *LLM) header(h http.Header) {
 func (l *LLM) concessions() concessions {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.takesNoImages() {
+		return l.learned | noImages
+	}
 	return l.learned
 }
 

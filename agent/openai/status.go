@@ -57,7 +57,7 @@ func (f failures) status(code int, e *apiError) *agent.ProviderError {
 	said, why := f.quote(code, e.words()), e.text()
 	switch {
 	case code == http.StatusProxyAuthRequired:
-		return f.proxy(said)
+		return f.login(said)
 	case code != 401 && code != 403 && code != 404 && f.overflows(code, why):
 		pe := f.context(said)
 		pe.Window = cmp.Or(e.Window, windowIn(why))

@@ -20,10 +20,11 @@ func (f failures) unreachable(ctx context.Context, err error) *agent.ProviderErr
 		return f.idle()
 	}
 	why := reason(err)
+	if pe := f.proxy(err, why); pe != nil {
+		return pe
+	}
 	name, isName := errors.AsType[*net.DNSError](err)
 	switch {
-	case isProxy(err):
-		return f.proxy(" (" + oneLine(f.redact(why), maxShown) + ")")
 	case strings.Contains(why, "server gave HTTP response to HTTPS client"):
 		return f.make(agent.KindConfig, false, err, "%s speaks http, not https, so model %q was not asked: change the provider's baseURL (%s)", f.host, f.model, f.base)
 	case isName && name.IsNotFound:
@@ -48,14 +49,20 @@ func (f failures) untrusted(err error, why string) *agent.ProviderError {
 	return nil
 }
 
-// isProxy reports whether it is the proxy that cannot be used.
-func isProxy(err error) bool {
-	o, ok := errors.AsType[*net.OpError](err)
-	return ok && o.Op == "proxyconnect" || strings.Contains(err.Error(), "Proxy Authentication Required")
+// proxy: it is the proxy that is in the way; nil: it is not.
+func (f failures) proxy(err error, why string) *agent.ProviderError {
+	if strings.Contains(err.Error(), "Proxy Authentication Required") {
+		return f.login(" (" + why + ")")
+	}
+	if o, ok := errors.AsType[*net.OpError](err); ok && o.Op == "proxyconnect" {
+		return f.make(agent.KindNetwork, true, err, "cannot reach %s%s, because its proxy cannot be used (%s): check HTTPS_PROXY and HTTP_PROXY where agentls starts, or name the host in NO_PROXY", f.host, f.asked, why)
+	}
+	return nil
 }
 
-func (f failures) proxy(said string) *agent.ProviderError {
-	return f.make(agent.KindNetwork, false, nil, "the proxy before %s does not let the request through%s%s: check HTTPS_PROXY and HTTP_PROXY where agentls starts (with http://user:password@host:port where it wants a login), or name the host in NO_PROXY", f.host, f.asked, said)
+// login: a proxy wants one.
+func (f failures) login(said string) *agent.ProviderError {
+	return f.make(agent.KindNetwork, false, nil, "the proxy before %s wants a login%s%s: put user and password into the URL of HTTPS_PROXY and HTTP_PROXY where agentls starts, or name the host in NO_PROXY", f.host, f.asked, said)
 }
 
 // reason is the innermost part of a network error that a user understands.

@@ -2,15 +2,30 @@ package openai
 
 import (
 	"cmp"
+	"context"
 	"strconv"
 	"strings"
 
 	"agentls/agent"
 )
 
-// Model implements [agent.Described].
+// Model implements [agent.Described]. The window that a model is loaded with
+// counts where a larger one is configured.
 func (l *LLM) Model() agent.Model {
-	return agent.Model{Provider: l.url.Host, Name: l.o.Model, ContextWindow: cmp.Or(l.o.ContextWindow, knownWindow(l.o.Model))}
+	m := agent.Model{Provider: l.url.Host, Name: l.o.Model, ContextWindow: cmp.Or(l.o.ContextWindow, knownWindow(l.o.Model))}
+	if window, advice := l.served(); window > 0 && (l.o.ContextWindow == 0 || window < l.o.ContextWindow) {
+		m.ContextWindow, m.Advice = window, advice
+	}
+	return m
+}
+
+// Look finds out how the model is served without loading it, as far as its
+// server tells.
+func (l *LLM) Look(ctx context.Context) agent.Model {
+	if l.ollama != nil {
+		l.look(ctx, false)
+	}
+	return l.Model()
 }
 
 // windows are the context windows of well-known models, by how their names

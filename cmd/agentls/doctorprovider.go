@@ -53,21 +53,30 @@ func (d *doctor) provider(ctx context.Context, cfg config.Config, try bool) {
 			key = "takes the key"
 		}
 		d.say(good, about, c.Name, "%s answers, %s and has the model %s", host(c.BaseURL), key, c.Model)
-		d.window(c)
+		d.window(ctx, c)
 		d.clock(ctx, c)
 		d.try(ctx, c, try)
 	}
 }
 
 // window says how much a request may hold, and where that is from.
-func (d *doctor) window(c config.Provider) {
+func (d *doctor) window(ctx context.Context, c config.Provider) {
 	const about = "context window"
 	tokens, known := c.ContextWindow, "as is configured"
-	if llm, err := openaiLLM(d.parts, c); err == nil && tokens == 0 {
-		tokens, known = llm.Model().ContextWindow, "as is known of the model"
+	if llm, err := openaiLLM(d.parts, c); err == nil {
+		m := llm.Look(ctx)
 		llm.Close()
+		if m.Advice != "" {
+			d.say(poor, about, c.Name, "%d tokens: %v", m.ContextWindow, m.Advice)
+			return
+		}
+		if m.ContextWindow != tokens {
+			tokens, known = m.ContextWindow, "as is known of the model"
+		}
 	}
 	switch {
+	case tokens == 0 && c.Preset == config.Ollama:
+		d.say(absent, about, c.Name, "not known before Ollama has loaded the model: 4096 tokens for most, unless OLLAMA_CONTEXT_LENGTH is set where Ollama starts")
 	case tokens == 0:
 		d.say(absent, about, c.Name, "not known: %d tokens are assumed; contextWindow in the provider's settings says it", agent.DefaultWindow)
 	case tokens < smallWindow:

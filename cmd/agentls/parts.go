@@ -168,7 +168,7 @@ func (p *parts) models(ctx context.Context, c config.Provider) ([]string, error)
 func openaiLLM(p *parts, c config.Provider) (*openai.LLM, error) {
 	transport, _ := p.network()
 	return openai.New(openai.Options{
-		BaseURL: c.BaseURL, APIKey: c.APIKey, KeyHeader: c.KeyHeader, Reasons: c.Reasons, Model: c.Model, ContextWindow: c.ContextWindow,
+		BaseURL: c.BaseURL, APIKey: c.APIKey, KeyHeader: c.KeyHeader, Reasons: c.Reasons, Ollama: c.Preset == config.Ollama, Model: c.Model, ContextWindow: c.ContextWindow,
 		Headers: c.Headers, ExtraBody: c.ExtraBody, IdleTimeout: c.IdleTimeout, HTTP: transport, Secrets: p.secrets, Log: p.log,
 	})
 }

@@ -211,8 +211,15 @@ func (b scriptTB) Errorf(format string, args ...any) { b.ts.Fatalf(format, args.
 // provide is an OpenAI-compatible endpoint that answers by the last word of
 // the prompt: a status, a hang, a broken stream, or a sentence.
 func provide(w http.ResponseWriter, r *http.Request) {
-	if strings.HasSuffix(r.URL.Path, "/models") {
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/models"):
 		provideModels(w, r)
+		return
+	case strings.HasSuffix(r.URL.Path, "/api/show"): // Ollama's own
+		fmt.Fprint(w, `{"model_info":{"tiny.context_length":40960},"capabilities":["completion","tools"]}`)
+		return
+	case strings.HasSuffix(r.URL.Path, "/api/ps"):
+		fmt.Fprint(w, `{"models":[{"name":"tiny","context_length":4096}]}`)
 		return
 	}
 	var body struct {
