@@ -70,6 +70,7 @@ type manager interface {
 	Settle(ctx context.Context)
 	Mentions(text string) []mcp.Mention
 	Used(server, uri string)
+	Recency() func(server, uri string) uint64
 	Resources(server string) (mcp.ResourceList, error)
 	ListResources(ctx context.Context, server string) (mcp.ResourceList, error)
 	Read(ctx context.Context, server, uri string) ([]mcp.Content, error)

@@ -29,7 +29,7 @@ func prompt(name string) string {
 // they find, which is in each of them.
 //
 //nolint:gochecknoglobals // a constant table
-var systemPrompts = []string{"prompts/system.md", "prompts/plan.md", "prompts/step.md", "prompts/reviewer.md", "prompts/surroundings.md", "prompts/guidance.md", "prompts/compact.md"}
+var systemPrompts = []string{"prompts/system.md", "prompts/plan.md", "prompts/step.md", "prompts/reviewer.md", "prompts/surroundings.md", "prompts/guidance.md", "prompts/compact.md", "prompts/worker.md", "prompts/resources.md"}
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
@@ -48,10 +48,11 @@ func (t *thread) systemPrompt(set toolset) string {
 		Left     []string
 		Names    []string
 		Said     []string
+		Index    []string
 		Project  []string
 		Withheld string // tools that this thread may not call
 		Team     bool   // a reviewer looks at each step
-	}{Away: t.away(), Left: cleaned(set.left), Names: set.names, Said: t.serversSay(), Project: t.guidance(), Withheld: set.withheldNames(), Team: t.task.Mode == ModeTeam}
+	}{Away: t.away(), Left: cleaned(set.left), Names: set.names, Said: t.serversSay(), Index: t.resources(set), Project: t.guidance(), Withheld: set.withheldNames(), Team: t.task.Mode == ModeTeam}
 	for _, f := range t.folders() {
 		data.Folders = append(data.Folders, promptFolder{oneLine(f.name, 100), oneLine(f.given, 500)})
 	}

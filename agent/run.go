@@ -33,7 +33,8 @@ type run struct {
 	ended      map[string]bool          // ids of calls whose end was told
 	leftTold   bool                     // that not all tools find room
 	closed     bool                     // nothing is told any more
-	left       map[string]bool          // files of instructions that are left out, and folders that have some: what was told of
+	index      resourceIndex
+	left       map[string]bool // files of instructions that are left out, and folders that have some: what was told of
 }
 
 func newRun(a *Agent, t Task) *run {

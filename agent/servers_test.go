@@ -24,6 +24,8 @@ type servers struct {
 	prompts   map[string]mcp.PromptResult         // by server/name
 	missing   []string
 	said      []mcp.Instructions
+	used      map[[2]string]uint64                     // by server and URI
+	lists     map[string]mcp.ResourceList              // by server, in the place of resources
 	hang      map[string]bool                          // methods that wait for ctx: WaitStarted, Settle, Read
 	waits     func(ctx context.Context, method string) // likewise, as long as it takes; nil: they do not
 	reading   func(ctx context.Context) error          // of ListResources and Read; nil: they answer
@@ -158,7 +160,21 @@ func (s *servers) Mentions(text string) (out []mcp.Mention) {
 	return out
 }
 
-func (s *servers) Used(string, string) {}
+func (s *servers) Used(server, uri string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.used == nil {
+		s.used = map[[2]string]uint64{}
+	}
+	s.used[[2]string{server, uri}] = uint64(len(s.used) + 1)
+}
+
+func (s *servers) Recency() func(server, uri string) uint64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	used := maps.Clone(s.used)
+	return func(server, uri string) uint64 { return used[[2]string{server, uri}] }
+}
 
 func (s *servers) ListResources(ctx context.Context, server string) (mcp.ResourceList, error) {
 	if s.reading != nil {
@@ -170,6 +186,9 @@ func (s *servers) ListResources(ctx context.Context, server string) (mcp.Resourc
 }
 
 func (s *servers) Resources(server string) (mcp.ResourceList, error) {
+	if list, ok := s.lists[server]; ok {
+		return list, nil
+	}
 	list := mcp.ResourceList{Fetched: true}
 	for _, uri := range slices.Sorted(maps.Keys(s.resources[server])) {
 		list.Resources = append(list.Resources, mcp.Resource{Server: server, URI: uri, Name: uri})

@@ -45,6 +45,7 @@ type session struct {
 
 	known    known    // what was seen of files
 	offering offering // what is offered of the servers' tools
+	listed   listed   // what was told of the servers' resources
 
 	users int       // runs that hold or wait for the turn; guarded by sessions.mu
 	idle  time.Time // when the last one left; guarded by sessions.mu

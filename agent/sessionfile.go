@@ -146,6 +146,7 @@ func (s *session) forget() {
 	s.excerpt = excerpt{}
 	s.known.forget()
 	s.offering.forget()
+	s.listed.forget()
 	s.file = sessionFile{path: s.file.path, lock: s.file.lock, last: s.file.last}
 }
 

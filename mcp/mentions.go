@@ -61,5 +61,12 @@ func (m *Manager) Complete(ctx context.Context, prefix string, limit int) (items
 	return c.rank()
 }
 
+// Recency says when a mention was used last, the larger the later; 0: never. It
+// goes by what was used up to now.
+func (m *Manager) Recency() func(server, uri string) uint64 {
+	when := m.recent.snapshot()
+	return func(server, uri string) uint64 { return when[usedKey{server, uri}] }
+}
+
 // Used notes that a mention was used, for ranking.
 func (m *Manager) Used(server, uri string) { m.recent.use(server, uri) }
