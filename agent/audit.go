@@ -185,7 +185,7 @@ type AuditFilter struct {
 
 // The bounds of one Read.
 const (
-	auditMost  = 1000
+	AuditMost  = 1000 // lines
 	auditBytes = 64 << 20 // of files, from the end
 )
 
@@ -197,8 +197,8 @@ func (a *Audit) Read(f AuditFilter) ([]AuditEntry, error) {
 	if f.Limit == 0 {
 		f.Limit = 10
 	}
-	if f.Limit < 1 || f.Limit > auditMost {
-		return out, fmt.Errorf("limit is %d, must be 1 to %d", f.Limit, auditMost)
+	if f.Limit < 1 || f.Limit > AuditMost {
+		return out, fmt.Errorf("limit is %d, must be 1 to %d", f.Limit, AuditMost)
 	}
 	if a == nil {
 		return out, nil

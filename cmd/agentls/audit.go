@@ -24,13 +24,13 @@ func auditCommand(p program) *cobra.Command {
 	var f agent.AuditFilter
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "audit", Short: "Show which tools were called, and who decided", Args: cobra.NoArgs,
+		Use: "audit", Short: "Show which tools were called, and who decided", Args: exactly(0),
 		Long: `audit shows the last calls of tools and reads of resources, the oldest first:
 when, which tool, how it ended, who decided, why, and with which arguments.
 Secrets are taken out when a line is written, not when it is shown.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f.Limit < 1 {
-				return fmt.Errorf("--limit is %d, must be 1 to 1000", f.Limit)
+			if f.Limit < 1 || f.Limit > agent.AuditMost {
+				return fmt.Errorf("--limit is %d, must be 1 to %d", f.Limit, agent.AuditMost)
 			}
 			// It has nothing to write, so nothing to log or to hide.
 			audit := agent.NewAudit(filepath.Join(p.paths().state, "audit"), nil, slog.New(slog.DiscardHandler))
@@ -49,9 +49,9 @@ Secrets are taken out when a line is written, not when it is shown.`,
 			return writeAudit(out, entries, columns(out))
 		},
 	}
-	cmd.Flags().IntVar(&f.Limit, "limit", 10, "how many lines, at most 1000")
-	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool, or server/tool")
-	cmd.Flags().StringVar(&f.RunID, "run", "", "only calls of this run")
+	cmd.Flags().IntVar(&f.Limit, "limit", 10, "how many lines, the `number` is at most 1000")
+	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool, by its `name` or server/name")
+	cmd.Flags().StringVar(&f.RunID, "run", "", "only calls of the run with this `id`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -12,7 +12,7 @@ func configCommand(p program) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "config",
 		Short: "About the configuration's files",
-		Args:  cobra.NoArgs,
+		Args:  subcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	c.AddCommand(&cobra.Command{

@@ -27,7 +27,7 @@ func demoCommand(p program) *cobra.Command {
 LSP to it as an editor does, and shows the frames of: the completion of a mention,
 a run with the mention expanded, an approval, a notification after a file changed,
 and a cancelled run. It exits with 0 only if each of them happened.`,
-		Args: cobra.NoArgs,
+		Args: exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), demoTimeout)
 			defer cancel()

@@ -50,7 +50,7 @@ It exits with 1 when nothing was written, and says why; 130 when it was cancelle
 	}
 	cmd.Flags().StringVar(&w.Provider, "provider", "", "its `name`: a well-known one, one of your configuration, offline, or with --base-url a new one")
 	cmd.Flags().StringVar(&w.BaseURL, "base-url", "", "the `address` of an OpenAI-compatible API")
-	cmd.Flags().StringVar(&w.Model, "model", "", "one of the provider's `models`")
+	cmd.Flags().StringVar(&w.Model, "model", "", "the `name` of one of its models")
 	cmd.Flags().StringVar(&w.KeyVariable, "key-variable", "", "the `name` of the environment variable that holds its key")
 	cmd.Flags().BoolVar(&yes, "yes", false, "change a configuration that is there without a question")
 	return cmd

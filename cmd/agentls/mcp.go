@@ -18,15 +18,18 @@ import (
 
 func mcpCommand(p program) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "mcp", Short: "See and manage the MCP servers of the current folder", Args: cobra.NoArgs,
+		Use: "mcp", Short: "See and manage the MCP servers of the current folder", Args: subcommand,
+		Long: `mcp starts the servers that count in the current folder, as an editor there would:
+those of your own configuration, and those of the project as far as you trust them.
+It shows what they offer, and ends them again. What it reads is audited.`,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	var asJSON bool
 	cmd.PersistentFlags().BoolVar(&asJSON, "json", false, "print JSON")
 
-	add := func(use, short string, args cobra.PositionalArgs, f func(*shell, []string) error) *cobra.Command {
+	add := func(use, short, long string, args cobra.PositionalArgs, f func(*shell, []string) error) *cobra.Command {
 		sub := &cobra.Command{
-			Use: use, Short: short, Args: args,
+			Use: use, Short: short, Long: long, Args: args,
 			RunE: func(c *cobra.Command, args []string) error {
 				folder, err := workingFolder()
 				if err != nil {
@@ -51,21 +54,28 @@ func mcpCommand(p program) *cobra.Command {
 		return sub
 	}
 	one, two := exactly(1), exactly(2)
-	add("list", "List the servers, with what each offers", cobra.NoArgs, func(s *shell, _ []string) error { return s.list() })
-	add("resources SERVER", "List a server's resources", one, func(s *shell, a []string) error { return s.resources(a[0]) })
-	add("prompts SERVER", "List a server's prompts", one, func(s *shell, a []string) error { return s.prompts(a[0]) })
-	add("tools SERVER", "List a server's tools", one, func(s *shell, a []string) error { return s.tools(a[0]) })
-	add("read SERVER URI", "Print a resource", two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
-	add("trust [SERVER]", "Let a server that came with this folder start; without one, trust the folder alone, for its AGENTS.md and git", cobra.MaximumNArgs(1), func(s *shell, a []string) error {
+	add("list", "List the servers, with what each offers", "", exactly(0), func(s *shell, _ []string) error { return s.list() })
+	add("resources SERVER", "List a server's resources", "", one, func(s *shell, a []string) error { return s.resources(a[0]) })
+	add("prompts SERVER", "List a server's prompts", "", one, func(s *shell, a []string) error { return s.prompts(a[0]) })
+	add("tools SERVER", "List a server's tools", "", one, func(s *shell, a []string) error { return s.tools(a[0]) })
+	add("read SERVER URI", "Print a resource", `read prints a resource as it is, when it goes to a file or a pipe; on a terminal
+without what would drive that. Only its own URI counts: agentls mcp resources
+SERVER lists them.`, two, func(s *shell, a []string) error { return s.read(a[0], a[1]) })
+	add("trust [SERVER]", "Trust this folder, and let a server that came with it start", `trust shows all of what a server that came with this folder would start, and asks
+whether it may from now on. It is asked for again when that changes. Without a
+SERVER it is the folder alone that you trust: for its AGENTS.md and for git.
+Without a terminal nothing is asked: the command is the yes.`, cobra.MaximumNArgs(1), func(s *shell, a []string) error {
 		if len(a) == 0 {
 			return s.trustFolder()
 		}
 		return s.trust(a[0])
 	})
 	var redirect string
-	login := add("login SERVER", "Log in to a remote server with your browser", one, func(s *shell, a []string) error { return s.login(a[0], redirect) })
-	login.Flags().StringVar(&redirect, "redirect-url", "", "the address that the browser ended on, for a login that waits in another shell or editor here")
-	add("logout SERVER", "End the login of a remote server", one, func(s *shell, a []string) error { return s.logout(a[0]) })
+	login := add("login SERVER", "Log in to a remote server with your browser", `login opens the server's page in your browser, and prints its address. Where the
+browser is on another machine, the address that it ended on is pasted here, or
+given to another shell with --redirect-url.`, one, func(s *shell, a []string) error { return s.login(a[0], redirect) })
+	login.Flags().StringVar(&redirect, "redirect-url", "", "the `address` that the browser ended on, for a login that waits in another shell or editor here")
+	add("logout SERVER", "End the login of a remote server", `logout forgets a server's tokens here, and tells the server where it can be told.`, one, func(s *shell, a []string) error { return s.logout(a[0]) })
 	return cmd
 }
 
