@@ -29,7 +29,7 @@ func prompt(name string) string {
 // they find, which is in each of them.
 //
 //nolint:gochecknoglobals // a constant table
-var systemPrompts = []string{"prompts/system.md", "prompts/plan.md", "prompts/step.md", "prompts/reviewer.md", "prompts/surroundings.md", "prompts/guidance.md", "prompts/compact.md", "prompts/worker.md", "prompts/resources.md"}
+var systemPrompts = []string{"prompts/system.md", "prompts/plan.md", "prompts/step.md", "prompts/reviewer.md", "prompts/surroundings.md", "prompts/guidance.md", "prompts/compact.md", "prompts/resources.md"}
 
 // builtins are the tools that are made here (CONTRACT §11).
 func builtins() []*tool {
