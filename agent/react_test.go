@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,6 +32,28 @@ func TestAnswerStreams(t *testing.T) {
 		equal(t, "events", kinds, []string{"step", "reasoninghm", "textHello ", "textthere.", "usage"})
 		data, _ := json.Marshal(res)
 		contains(t, string(data), `"mentions":[]`, `"toolCalls":[]`, `"changed":[]`, `"untracked":[]`)
+	})
+}
+
+// The usage of all answers is summed, what was cached too, and told after each.
+func TestUsageIsSummed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		first := agenttest.Call(call("c", "mcp__fake__echo", `{"text":"x"}`))
+		first.Usage = agent.Usage{PromptTokens: 100, CompletionTokens: 5, CachedTokens: 64}
+		last := agenttest.Text("done")
+		last.Usage = agent.Usage{PromptTokens: 130, CompletionTokens: 7, TotalTokens: 137, CachedTokens: 96}
+		res, _ := w.must("hi", first, last)
+		want := agent.Usage{PromptTokens: 230, CompletionTokens: 12, TotalTokens: 242, CachedTokens: 160}
+		var told []agent.Usage
+		for _, e := range w.host.Events() {
+			if e.Kind == agent.EventUsage {
+				told = append(told, *e.Usage)
+			}
+		}
+		if res.Usage != want || len(told) != 2 || told[1] != want || told[0].CachedTokens != 64 {
+			t.Errorf("%+v, told %+v", res.Usage, told)
+		}
 	})
 }
 
@@ -217,6 +240,12 @@ func TestProviderWithoutImages(t *testing.T) {
 			if len(m.Images) > 0 {
 				t.Error("images were sent again")
 			}
+		}
+		told := slices.ContainsFunc(w.host.Events(), func(e agent.Event) bool {
+			return e.Kind == agent.EventNotice && strings.Contains(e.Delta, "asked again without them")
+		})
+		if !told {
+			t.Error("nobody was told")
 		}
 	})
 }

@@ -85,6 +85,42 @@ func TestModelChoice(t *testing.T) {
 	}
 }
 
+// The run in flight keeps the model that it began with, to its last step; the
+// next one of the same session goes on with the new one, on the same history.
+func TestModelChoiceDuringARun(t *testing.T) {
+	gate := make(chan struct{})
+	models := map[string]*agenttest.LLM{
+		"a": agenttest.NewLLM(t, agenttest.Step{Wait: gate, Calls: []agent.ToolCall{{ID: "c1", Name: "list_dir", Arguments: `{"path":"."}`}}}, agenttest.Text("of a")),
+		"b": agenttest.NewLLM(t, agenttest.Text("of b")),
+	}
+	w := newWorld(t, setup{
+		options: map[string]any{"provider": "a", "providers": obj{"a": obj{"baseURL": "http://127.0.0.1:1/v1", "model": "m"}, "b": obj{"baseURL": "http://127.0.0.1:1/v1", "model": "m"}}},
+		before: func(s *Server) {
+			s.o.NewLLM = func(p config.Provider) (agent.LLM, error) { return models[p.Name], nil }
+			s.o.Models = func(context.Context, config.Provider) ([]string, error) { return nil, nil }
+		},
+	})
+	running := w.ask("first", obj{"session": "s"})
+	models["a"].Await(1)
+	if m := commandAs[modelInfo](w, "agentls.model", obj{"provider": "b"}); m.Provider != "b" {
+		t.Errorf("%+v", m)
+	}
+	close(gate)
+	if r := result[agent.Result](t, running); r.Text != "of a" || len(models["a"].Requests()) != 2 || len(models["b"].Requests()) != 0 {
+		t.Errorf("%q, %d and %d requests", r.Text, len(models["a"].Requests()), len(models["b"].Requests()))
+	}
+	if r := result[agent.Result](t, w.ask("second", obj{"session": "s"})); r.Text != "of b" {
+		t.Errorf("%q", r.Text)
+	}
+	var roles []agent.Role
+	for _, m := range models["b"].Requests()[0].Messages {
+		roles = append(roles, m.Role)
+	}
+	if want := []agent.Role{agent.System, agent.User, agent.Assistant, agent.ToolRole, agent.Assistant, agent.User}; !slices.Equal(roles, want) {
+		t.Errorf("the new one sees %v, want %v", roles, want)
+	}
+}
+
 // A preset whose key is in the environment can be chosen without being
 // configured, also by a name that it goes by.
 func TestModelOfAPreset(t *testing.T) {

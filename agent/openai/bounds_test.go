@@ -142,6 +142,23 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// The library leaves the body of a refusal open.
+func TestConnectionsOfRefusalsAreUsedAgain(t *testing.T) {
+	peers := map[string]bool{}
+	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		peers[r.RemoteAddr] = true
+		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
+	})
+	for range 5 {
+		if _, err := l.Complete(t.Context(), prompt, nil); err == nil {
+			t.Fatal("no error")
+		}
+	}
+	if len(peers) != 1 {
+		t.Errorf("%d connections for 5 refusals", len(peers))
+	}
+}
+
 func TestDrainIsBounded(t *testing.T) {
 	l := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		answerHello(w)

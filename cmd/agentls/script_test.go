@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,6 +38,10 @@ func TestMain(m *testing.M) {
 func TestScripts(t *testing.T) {
 	provider := httptest.NewServer(http.HandlerFunc(provide))
 	t.Cleanup(provider.Close)
+	secure := httptest.NewUnstartedServer(http.HandlerFunc(provide))
+	secure.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelInfo) // of those that do not trust it
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
 	locked := mcptest.ServeHTTP(t, mcptest.HTTPOptions{})
 	locked.Break(mcptest.Any, mcptest.Unauthorized("Bearer"))
 	remote := map[string]string{
@@ -54,6 +60,11 @@ func TestScripts(t *testing.T) {
 			e.Setenv("PROVIDER_HOST", strings.TrimPrefix(provider.URL, "http://")) // see provideModels
 			for name, url := range remote {
 				e.Setenv(name, url)
+			}
+			e.Setenv("PROVIDER_TLS", secure.URL+"/v1")
+			authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: secure.Certificate().Raw})
+			if err := os.WriteFile(filepath.Join(e.WorkDir, "authority.pem"), authority, 0o600); err != nil {
+				return err
 			}
 			// The fake server is given as JSON, to stand in a configuration.
 			b, err := json.Marshal(fakeServer(t, mcptest.Options{Log: filepath.Join(e.WorkDir, "fake.log")}))
