@@ -68,6 +68,31 @@ func TestSampling(t *testing.T) {
 	})
 }
 
+// A client with approvals has the answer shown before the server gets it, and
+// may change it.
+func TestSamplingIsReviewed(t *testing.T) {
+	llm := agenttest.NewLLM(t, samples(askedSample), agenttest.Text("Blue"), agenttest.Text("done"))
+	w := newWorld(t, setup{
+		llm: llm, servers: map[string]mcptest.Options{"fake": {}}, sampling: true, options: obj{"approval": obj{"allow": []string{"fake/*"}}},
+		init: lsptest.Init{Capabilities: obj{"experimental": obj{"agentls": obj{"approvals": true}}}},
+	})
+	asked := 0
+	w.On("agentls/approve", func(params json.RawMessage) (any, error) {
+		if asked++; asked == 1 {
+			return obj{"decision": "once", "content": obj{"review": true}}, nil
+		}
+		if !strings.Contains(string(params), `"arguments":{"text":"Blue"}`) {
+			t.Errorf("to be reviewed: %s", params)
+		}
+		return obj{"decision": "once", "arguments": obj{"text": "Green"}}, nil
+	})
+	result[agent.Result](t, w.ask("go", nil))
+	last := llm.Requests()[2]
+	if text := last.Messages[len(last.Messages)-1].Text; asked != 2 || !strings.Contains(text, "Green") || strings.Contains(text, "Blue") {
+		t.Errorf("%d questions, the server said %q", asked, text)
+	}
+}
+
 // The end of the run whose call the server serves closes its question, and the
 // provider's answer to it.
 func TestSamplingEndsWithItsRun(t *testing.T) {

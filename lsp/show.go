@@ -261,11 +261,13 @@ func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*a
 // answerOf is [answerOf] for a question that may want more than a decision.
 func (w *question) answerOf(d agent.Decision, reason string, arguments, content json.RawMessage) (agent.Answer, error) {
 	answer, err := answerOf(d, reason, arguments)
-	if err != nil || w.elicit == nil || answer.Decision == agent.DecisionDeny {
+	if err != nil || answer.Decision == agent.DecisionDeny {
 		return answer, err
 	}
-	_, err = w.elicit.check(content)
 	answer.Content = content // as given: what is null in it must not get its default
+	if w.elicit != nil {
+		_, err = w.elicit.check(content)
+	}
 	return answer, err
 }
 

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 
 	"github.com/charmbracelet/x/vt"
 	"github.com/creack/pty"
+
+	"agentls/mcp/mcptest"
 )
 
 // chatter is a dialogue on a terminal, and the person before it.
@@ -73,7 +76,8 @@ func (c *chatter) read() {
 	}
 }
 
-// seen is what stands on the screen and scrolled off it, in words.
+// seen is what stands on the screen and scrolled off it, without white space: rows
+// break where they must.
 func (c *chatter) seen() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,12 +85,15 @@ func (c *chatter) seen() string {
 	for _, line := range c.term.Scrollback().Lines() {
 		b.WriteString(line.String() + "\n")
 	}
-	return strings.Join(strings.Fields(b.String()+c.term.String()), " ")
+	return dense(b.String() + c.term.String())
 }
+
+func dense(text string) string { return strings.Join(strings.Fields(text), "") }
 
 // wait waits until a text is seen once more than before.
 func (c *chatter) wait(before, text string) {
 	c.t.Helper()
+	text = dense(text)
 	late := time.After(20 * time.Second)
 	for strings.Count(c.seen(), text) <= strings.Count(before, text) {
 		select {
@@ -154,6 +161,9 @@ const (
 	ctrlC     = "\x03"
 )
 
+// writeOne is a prompt that gets a file written.
+const writeOne = `call write_file {"path":"one.txt","content":"two\n"}`
+
 func pasted(text string) string { return "\x1b[200~" + text + "\x1b[201~" }
 
 // A mention is completed, its resource read, and the answer shown.
@@ -185,7 +195,7 @@ func TestChatAsks(t *testing.T) {
 	w.env = append(w.env, "VISUAL=sed -i s/two/three/")
 	c := chatOn(t, w)
 	c.wait("", "model:")
-	at := c.say("write one.txt")
+	at := c.say(writeOne)
 	c.wait(at, "+two")
 	c.wait(at, "[N]o, [y]es once")
 	at = c.press("yes, but not here" + keyEnter)
@@ -197,7 +207,7 @@ func TestChatAsks(t *testing.T) {
 		t.Error("a no wrote the file")
 	}
 
-	at = c.press("write one.txt" + keyEnter + "and the")
+	at = c.press(writeOne + keyEnter + "and the")
 	c.wait(at, "A question waits")
 	at = c.press("n this" + keyEscape)
 	c.wait(at, "[N]o, [y]es once")
@@ -320,5 +330,64 @@ func TestChatEndsBySignals(t *testing.T) {
 			}
 			c.gone(exitCancelled)
 		})
+	}
+}
+
+// What servers want of the person is asked as in agentls ask: trust, a form, and
+// leave to ask the model.
+func TestChatAsksForServers(t *testing.T) {
+	w := newSessionWorld(t)
+	write := func(path string, v any) {
+		t.Helper()
+		b, err := json.Marshal(v)
+		if err == nil {
+			err = os.MkdirAll(filepath.Dir(path), 0o700)
+		}
+		if err == nil {
+			err = os.WriteFile(path, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	fake, evil := fakeServer(t, mcptest.Options{Log: w.fake}), fakeServer(t, mcptest.Options{Log: filepath.Join(w.dir, "evil.log")})
+	fake["sampling"] = true
+	write(filepath.Join(w.dir, "config", "agentls", "config.json"), map[string]any{"approval": map[string]any{"allow": []string{"far/*"}}, "mcpServers": map[string]any{"far": fake}})
+	write(filepath.Join(w.folder, ".mcp.json"), map[string]any{"mcpServers": map[string]any{"evil": evil}})
+
+	c := chatOn(t, w)
+	c.wait("", "Trust the folder? [N]o, [y]es:")
+	at := c.press("y" + keyEnter)
+	c.wait(at, "would start: "+fmt.Sprint(evil["command"])[:20])
+	c.wait(at, "Trust and start it? [N]o, [y]es:")
+	at = c.press("n" + keyEnter)
+	c.wait(at, "start it? [N]o, [y]es: n")
+
+	at = c.say(`call mcp__far__ask {"method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"nickname":{"type":"string"}},"required":["nickname"]}}}`)
+	c.wait(at, "Who are you?")
+	c.wait(at, "Answer it? [N]o, [y]es:")
+	at = c.press("y" + keyEnter)
+	c.wait(at, "nickname")
+	at = c.press("Rumpelstilz" + keyEnter)
+	c.wait(at, `It would get: {"nickname":"Rumpelstilz"}`)
+	c.wait(at, "Send it? [N]o, [y]es, [a]gain:")
+	at = c.press("y" + keyEnter)
+	c.wait(at, "2 steps")
+
+	at = c.say(`call mcp__far__ask {"method":"sampling/createMessage","params":{"messages":[{"role":"user","content":{"type":"text","text":"Name a colour."}}],"maxTokens":77}}`)
+	c.wait(at, "user: Name a colour.")
+	c.wait(at, "once and [r]eview the answer")
+	at = c.press("r" + keyEnter)
+	c.wait(at, "Send it to the server far?")
+	c.wait(at, "[N]o, [y]es:")
+	at = c.press("y" + keyEnter)
+	c.wait(at, "2 steps")
+	c.leave(exitOK)
+	texts := ""
+	for _, m := range w.last() {
+		texts += m.Text
+	}
+	if !strings.Contains(texts, "Rumpelstilz") || strings.Contains(c.seen(), "2 ready") {
+		t.Errorf("the model got %q", texts)
 	}
 }

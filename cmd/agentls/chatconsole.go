@@ -106,14 +106,9 @@ func (s *screen) ask(reply chan string, secret bool) tea.Cmd {
 	a.line = textinput.New()
 	a.line.SetVirtualCursor(false)
 	a.line.Prompt = a.begun
-	if ansi.StringWidth(a.begun) > s.width-16 {
-		s.lines = append(s.lines, a.begun)
-		a.line.Prompt = "  ? "
-	}
 	if a.reply, a.secret, a.begun = reply, secret, ""; secret {
 		a.line.EchoMode = textinput.EchoPassword
 	}
-	a.line.SetWidth(max(10, s.width-2-ansi.StringWidth(a.line.Prompt)))
 	follows := a.turned // the next line of the same talk
 	a.turned = false
 	if follows {
@@ -134,10 +129,17 @@ func (s *screen) turnToQuestion(now time.Time) {
 	}
 }
 
+// turn gives the keys to the question.
 func (s *screen) turn() tea.Cmd {
+	a := &s.asked
 	s.menu.close()
-	s.asked.turned = true
-	return s.asked.line.Focus()
+	a.turned = true
+	if ansi.StringWidth(a.line.Prompt) > s.width-16 { // there is no room to answer behind it
+		s.lines = append(s.lines, a.line.Prompt)
+		a.line.Prompt = "  ? "
+	}
+	a.line.SetWidth(max(10, s.width-2-ansi.StringWidth(a.line.Prompt)))
+	return a.line.Focus()
 }
 
 // settle ends the question's line; how stands behind what it asked.

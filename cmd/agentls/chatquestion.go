@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"agentls/agent"
 	"agentls/mcp"
@@ -81,6 +82,7 @@ func (d *dialogue) elicit(ctx context.Context, params json.RawMessage) any {
 	if json.Unmarshal(params, &p) != nil {
 		return nil
 	}
+	p.Message = strings.TrimPrefix(p.Message, p.Server+" asks: ") // the terminal says so itself
 	r := mcp.Request{Server: p.Server, Kind: mcp.RequestElicit, Elicit: mcp.Elicitation{Mode: p.Mode, Message: p.Message, Opened: p.Opened}}
 	var err error
 	if p.Mode == "url" {

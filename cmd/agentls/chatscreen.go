@@ -245,7 +245,7 @@ func (s *screen) resize(width, height int) {
 	s.width, s.height = max(width, 10), max(height, 4)
 	s.input.SetWidth(s.width - 1) // the cursor stands behind the last letter
 	s.input.MaxHeight = max(1, min(10, s.height/3))
-	s.asked.line.SetWidth(s.width - 2)
+	s.asked.line.SetWidth(max(10, s.width-2-ansi.StringWidth(s.asked.line.Prompt)))
 }
 
 // printNext prints what waits, as much at once as the screen has room for: the
@@ -272,12 +272,14 @@ func (s *screen) printNext() tea.Cmd {
 	return tea.Sequence(tea.Println(strings.Join(out, "\n")), func() tea.Msg { return printed{} })
 }
 
-// wrap breaks a line between words, so that no row is wider than the screen.
+// wrap breaks a line between words, so that each row leaves the last column
+// free: the program erases what is right of the cursor behind a row, and some
+// terminals take a cursor that is about to wrap for one on the last column.
 func wrap(line string, width int) string {
-	if ansi.StringWidth(line) <= width {
+	if ansi.StringWidth(line) < width {
 		return line
 	}
-	return ansi.Wrap(line, width, "")
+	return ansi.Wrap(line, width-1, "")
 }
 
 func lipHeight(text string) int { return strings.Count(text, "\n") + 1 }

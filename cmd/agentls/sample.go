@@ -34,7 +34,7 @@ func (t *terminal) sampleQuestion(q agent.Question) (note, shown, choices string
 	if s.Answer != nil {
 		return fmt.Sprintf("The model answered. Send it to the server %s?", q.Server), show(*s.Answer), "[N]o, [y]es: "
 	}
-	note = fmt.Sprintf("The server %s wants to ask the model %s, for up to %d tokens", q.Server, s.Model, s.Request.MaxTokens)
+	note = fmt.Sprintf("The server %s wants to ask %s, for up to %d tokens", q.Server, strings.TrimSpace("the model "+s.Model), s.Request.MaxTokens)
 	choices = "[N]o, [y]es once, once and [r]eview the answer: "
 	if q.Covers != "" {
 		choices = fmt.Sprintf("(For the session: %s.)\n  [N]o, [y]es once, once and [r]eview the answer, for this [s]ession: ", oneLine(q.Covers, 300))

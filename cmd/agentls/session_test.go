@@ -54,7 +54,7 @@ func newSessionWorld(t *testing.T) *sessionWorld {
 
 // provide refuses what a provider refuses, and answers by the last prompt:
 // "stream" gets some words and then nothing more, "sleep" a call that does not
-// come back, "write one.txt" a call that does, anything else "fine".
+// come back, "call name arguments" that call, anything else "fine".
 func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 	var body struct {
 		Messages []struct {
@@ -79,13 +79,20 @@ func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 		}
 		all = append(all, one)
 	}
+	if all[0].Role == agent.User { // a server's own, without a history
+		stream(rw, `{"content":"Blue"}`, "stop")
+		return
+	}
 	if err := agenttest.CheckHistory(all); err != nil {
 		w.t.Errorf("a request that providers refuse: %v", err)
 	}
 	w.mu.Lock()
 	w.histories = append(w.histories, all[1:])
 	w.mu.Unlock()
+	content, _ := json.Marshal(all[len(all)-1].Text) // strings always encode
 	switch last := all[len(all)-1].Text; {
+	case all[len(all)-1].Role == agent.User && called(content) != nil:
+		stream(rw, fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":%s}]}`, called(content)), "tool_calls")
 	case strings.Contains(last, "stream"):
 		rw.Header().Set("Content-Type", "text/event-stream")
 		for i := range 50 {
@@ -96,8 +103,6 @@ func (w *sessionWorld) provide(rw http.ResponseWriter, r *http.Request) {
 	case strings.Contains(last, "sleep"):
 		stream(rw, `{"content":"I sleep.","tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"mcp__fake__echo","arguments":"{\"text\":\"first\"}"}},`+
 			`{"index":1,"id":"c2","type":"function","function":{"name":"mcp__fake__sleep","arguments":"{\"seconds\":600}"}}]}`, "tool_calls")
-	case strings.Contains(last, "write one.txt"):
-		stream(rw, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"write_file","arguments":"{\"path\":\"one.txt\",\"content\":\"two\\n\"}"}}]}`, "tool_calls")
 	default:
 		stream(rw, `{"content":"fine"}`, "stop")
 	}
