@@ -61,6 +61,8 @@ func (s *Server) howToSetUp() string {
 	action := fmt.Sprintf("Choose the code action “%s” in a *%s file", setUpTitle, promptExtension)
 	name := strings.ToLower(s.peer.name)
 	switch {
+	case s.o.Own:
+		return "Leave, and run `agentls init`"
 	case s.peer.features.approvals && name == "neovim":
 		return "Run :Agentls setup"
 	case s.peer.features.approvals:

@@ -96,6 +96,7 @@ func chat(ctx context.Context, p program, o chatOptions) error {
 	defer parts.close()
 	parts.source.Alone = true // what a configuration runs must not read what is typed
 	d := newDialogue(parts, folder)
+	d.script = !isTerminal(p.stdin)
 	if full {
 		d.face = newScreen(d, p)
 	} else {
@@ -129,7 +130,9 @@ func (d *dialogue) hold(ctx context.Context, o chatOptions) (code int, err error
 		return exitFailed, err
 	}
 	d.setSession(cmp.Or(o.session, newSession()))
-	d.banner()
+	if !d.script {
+		d.banner()
+	}
 	if o.session != "" || o.last {
 		d.resumeAtStart(ctx, o)
 	}

@@ -52,7 +52,9 @@ func chatOn(t *testing.T, w *sessionWorld, args ...string) *chatter {
 			_ = c.cmd.Wait()
 		}
 		_ = c.tty.Close()
-		_ = c.term.Close()
+		if pipe, ok := c.term.InputPipe().(io.Closer); ok { // Close races with Read
+			_ = pipe.Close()
+		}
 		c.ended.Wait()
 	})
 	return c

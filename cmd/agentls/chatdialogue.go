@@ -20,6 +20,7 @@ import (
 type dialogue struct {
 	parts  *parts
 	folder string
+	script bool // no person types: what only a person wants to know is left out
 	face   face
 	asks   *terminal // puts the server's questions to the person
 
@@ -157,7 +158,16 @@ func (d *dialogue) message(params json.RawMessage) {
 	case isWarning:
 		kind = noteWarn
 	}
-	d.face.note(kind, printable(d.parts.secrets.Redact(m.Message)))
+	d.face.note(kind, printable(d.parts.secrets.Redact(inLines(m.Message))))
+}
+
+// inLines names what a person at a terminal types, where the server names its
+// commands.
+func inLines(text string) string {
+	return strings.NewReplacer(
+		"agentls.mcp.servers", "/mcp", "agentls.mcp.trust", "/mcp restart", "agentls.mcp.", "/mcp ", "agentls.model", "/model", "agentls.cancel", "/cancel",
+		"agentls.session.list", "/sessions", "agentls.setup", "`agentls init`",
+	).Replace(text)
 }
 
 // fail shows why something could not be done.
@@ -166,7 +176,7 @@ func (d *dialogue) fail(err error) {
 	if e, ok := asServerError(err); ok {
 		text = strings.TrimPrefix(e.Message, "agentls.ask: ")
 	}
-	d.face.note(noteError, printable(d.parts.secrets.Redact(text)))
+	d.face.note(noteError, printable(d.parts.secrets.Redact(inLines(text))))
 }
 
 // restorer gives the terminal back as it was.

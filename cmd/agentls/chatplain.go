@@ -57,10 +57,7 @@ func (f *plainFace) answer(delta string) {
 	}
 }
 
-func (f *plainFace) note(kind noteKind, text string) {
-	if f.person == nil && (kind == notePlain || kind == noteDone) && !f.typed && !f.d.busy() {
-		return // a script wants no banner
-	}
+func (f *plainFace) note(_ noteKind, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.mid {

@@ -73,7 +73,7 @@ func (d *dialogue) end(x *chatRun, result agent.Result, err error) {
 		code = exitFailed
 		d.face.note(noteWarn, "stopped: "+oneLine(cmp.Or(result.Note, result.StopReason), 300))
 	}
-	if about := resultLine(result, time.Since(x.began)); about != "" {
+	if about := resultLine(result, time.Since(x.began)); about != "" && !d.script {
 		d.face.note(noteDim, about)
 	}
 	d.mu.Lock()

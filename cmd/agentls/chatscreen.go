@@ -66,10 +66,9 @@ const (
 
 // screenMail takes what others want done, in order, without ever blocking.
 type screenMail struct {
-	mu     sync.Mutex
-	list   []do
-	wake   chan struct{} // 1 slot
-	closed bool
+	mu   sync.Mutex
+	list []do
+	wake chan struct{} // 1 slot
 }
 
 func newScreenMail() *screenMail { return &screenMail{wake: make(chan struct{}, 1)} }
