@@ -3,18 +3,15 @@ package agent_test
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
-	"agentls/mcp"
 )
 
 // cast are the answers of a model by the role that asks, each role in its own
@@ -161,8 +158,137 @@ func toolNames(req agent.Request) (out []string) {
 	return out
 }
 
-var (
-	_ = errors.New
-	_ = time.Now
-	_ mcp.Tool
-)
+// result is what the planner read of its n-th call of submit_plan, from 0.
+func planResult(llm *agenttest.LLM, n int) string {
+	var got []string
+	for _, m := range of(llm, "planner")[len(of(llm, "planner"))-1].Messages {
+		if m.Role == agent.ToolRole {
+			got = append(got, m.Text)
+		}
+	}
+	if n >= len(got) {
+		return "no such result"
+	}
+	return got[n]
+}
+
+// holds reports whether a text has all these parts, in order.
+func holds(text string, parts ...string) bool {
+	for _, p := range parts {
+		_, rest, ok := strings.Cut(text, p)
+		if !ok {
+			return false
+		}
+		text = rest
+	}
+	return true
+}
+
+// A step that fails takes along what depends on it and nothing else; the
+// planner hears all, and plans anew what is left.
+func TestPlanFailsAndIsMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var states []string
+		w.host.On = func(e agent.Event) {
+			if e.Kind == agent.EventPlan {
+				words := []string{fmt.Sprint(e.Plan.Plan)}
+				for _, s := range e.Plan.Steps {
+					words = append(words, string(s.Status[:2]))
+					if s.Task != "" {
+						t.Errorf("the state has a task: %+v", s)
+					}
+				}
+				states = append(states, strings.Join(words, " "))
+			}
+		}
+		w.task.Limits.ParallelTools = 1
+		res, llm, err := w.plan(t.Context(), "change it", cast{
+			"planner": {submit("a", "b < a", "c < b", "d"), submit("e"), agenttest.Text("Mostly done.")},
+			"step a":  {agenttest.Call(call("f", "fail_step", `{"reason":"there is no a"}`)), agenttest.Text("never asked")},
+			"step d":  {agenttest.Text("d is done")},
+			"step e":  {agenttest.Text("e is done")},
+		})
+		if err != nil || res.Status != agent.StatusCompleted || stepStates(res.Plan) != "e completed: e is done" {
+			t.Fatalf("%+v %v", res, err)
+		}
+		want := "1 pe pe pe pe|1 ru pe pe pe|1 fa sk sk pe|1 fa sk sk ru|1 fa sk sk co|2 pe|2 ru|2 co"
+		if got := strings.Join(states, "|"); got != want {
+			t.Errorf("%s", got)
+		}
+		if got := planResult(llm, 0); !holds(got, "Plan 1 ran: 1 of 4 steps are completed.", "Step 1 (a), a: failed: there is no a\n\nStep 2 (b), b: skipped: it depends on step 1, which was not done\n\n",
+			"Step 3 (c), c: skipped: it depends on step 2", "Step 4 (d), d: completed\n<step_result", "d is done", "2 more may run") {
+			t.Error(got)
+		}
+		if !holds(res.Text, "**Plan**", "- failed: 1. a (there is no a)\n- skipped: 2. b (it depends on step 1, which was not done)\n- skipped: 3. c", "- completed: 4. d\n\n**Plan 2**\n\n1. e\n\n- completed: 1. e\n\nMostly done.") {
+			t.Errorf("%q", res.Text)
+		}
+		if n := len(of(llm, "step a")); n != 1 {
+			t.Errorf("the failed step was asked %d times", n)
+		}
+	})
+}
+
+// Three plans run for a request, no more; the person is asked about each.
+func TestPlansAreBounded(t *testing.T) {
+	w := newWorld(t)
+	w.task.Approval.Default = "allow"
+	fails := agenttest.Call(call("f", "fail_step", `{"reason":"no"}`))
+	res, llm, err := w.plan(t.Context(), "change it", cast{
+		"planner": {submit("a"), submit("b"), submit("c"), submit("d"), agenttest.Text("I give up.")},
+		"step a":  {fails}, "step b": {fails}, "step c": {fails}, "step d": {fails},
+	})
+	if err != nil || res.Status != agent.StatusCompleted || stepStates(res.Plan) != "c failed: no" {
+		t.Fatalf("%+v %v", res, err)
+	}
+	if q := w.host.Questions(); len(q) != 3 || q[2].Plan.Plan != 3 {
+		t.Errorf("%+v", q)
+	}
+	planner := of(llm, "planner")
+	if slices.Contains(toolNames(planner[3]), "submit_plan") || !slices.Contains(toolNames(planner[2]), "submit_plan") {
+		t.Error(toolNames(planner[3]))
+	}
+	if got := planResult(llm, 2); !strings.Contains(got, "No more plans may run") {
+		t.Error(got)
+	}
+	if got := planResult(llm, 3); !strings.Contains(got, "3 plans have run for this request, and no more will") {
+		t.Error(got)
+	}
+}
+
+// A question is answered without a plan, and a planner changes nothing itself.
+func TestPlannerOnlyLooks(t *testing.T) {
+	w := newWorld(t)
+	res, llm, err := w.plan(t.Context(), "what is it?", cast{"planner": {
+		agenttest.Call(call("w", "write_file", `{"path":"a","content":"x"}`), call("e", "mcp__fake__echo", `{"text":"x"}`)), agenttest.Text("It is this."),
+	}})
+	if err != nil || res.Text != "It is this." || res.Plan != nil || len(res.Changed) > 0 || len(w.host.Questions()) > 0 {
+		t.Fatalf("%+v %v", res, err)
+	}
+	for n := range 2 {
+		if got := planResult(llm, n); !holds(got, "cannot be called here: it is for the steps of a plan: submit one", "Nothing was done") {
+			t.Error(got)
+		}
+	}
+	if system := of(llm, "planner")[0].Messages[0].Text; !holds(system, "they also have these tools", "edit_file, ", "mcp__fake__echo", "write_file") || strings.Contains(system, ", submit_plan") {
+		t.Error(system)
+	}
+}
+
+// The next prompt of the session knows what was planned and done, in any mode.
+func TestSessionGoesOnAfterAPlan(t *testing.T) {
+	w := newWorld(t)
+	if _, _, err := w.plan(t.Context(), "change it", cast{"planner": {submit("a"), agenttest.Text("Done.")}, "step a": {agenttest.Text("a is done")}}); err != nil {
+		t.Fatal(err)
+	}
+	w.restart()
+	w.task.RunID = "r2"
+	_, llm := w.must("and now?", agenttest.Text("Nothing."))
+	got := strings.Join(history(llm.Last()), "\n")
+	if !holds(got, "user: change it", "tool: Plan 1 ran: 1 of 1", "a is done", "assistant: Done.", "user: and now?") || strings.Contains(got, "**Plan**") {
+		t.Error(got)
+	}
+	if m := llm.Last().Messages; len(m[2].ToolCalls) != 1 || !strings.Contains(m[2].ToolCalls[0].Arguments, "Do a.") || slices.Contains(toolNames(llm.Last()), "submit_plan") {
+		t.Errorf("%+v", m)
+	}
+}

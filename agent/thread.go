@@ -233,7 +233,7 @@ func (t *thread) answered(text string) {
 // write puts text of agentls' own into the run's text. The thread is the run's
 // own, and waits for a call.
 func (t *thread) write(text string) {
-	if t.text == "" {
+	if t.text == "" || strings.HasSuffix(t.text, "\n\n") {
 		text = strings.TrimLeft(text, "\n")
 	}
 	t.said = strings.TrimLeft(t.said+text, "\n")
