@@ -26,13 +26,13 @@ type run struct {
 
 	mu         sync.Mutex
 	res        Result
-	plans      int                      // that were accepted
-	expansions map[int]func() expansion // what a person added, with its mentions read
-	spent      int                      // tokens for the limit: what the provider told, else a guess
-	ids        map[string]int           // how often a call's id was given
-	ended      map[string]bool          // ids of calls whose end was told
-	leftTold   bool                     // that not all tools find room
-	closed     bool                     // nothing is told any more
+	plans      int             // that were accepted
+	expansions map[int]*shared // what a person added, with its mentions read
+	spent      int             // tokens for the limit: what the provider told, else a guess
+	ids        map[string]int  // how often a call's id was given
+	ended      map[string]bool // ids of calls whose end was told
+	leftTold   bool            // that not all tools find room
+	closed     bool            // nothing is told any more
 	index      resourceIndex
 	left       map[string]bool // files of instructions that are left out, and folders that have some: what was told of
 }

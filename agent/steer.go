@@ -153,20 +153,32 @@ func (t *thread) added(ctx context.Context, texts []string) (parts []string, ima
 	return parts, images
 }
 
+// shared is what one thread reads for all.
+type shared struct {
+	done chan struct{} // closed once it is read
+	expansion
+}
+
 // expandAdded reads what the n-th text mentions that a person added: once in
 // the run, though several threads get it.
 func (r *run) expandAdded(ctx context.Context, n int, text string) expansion {
 	r.mu.Lock()
 	if r.expansions == nil {
-		r.expansions = map[int]func() expansion{}
+		r.expansions = map[int]*shared{}
 	}
-	read, ok := r.expansions[n]
+	one, ok := r.expansions[n]
 	if !ok {
-		read = sync.OnceValue(func() expansion { return r.expand(ctx, text) })
-		r.expansions[n] = read
+		one = &shared{done: make(chan struct{})}
+		r.expansions[n] = one
 	}
 	r.mu.Unlock()
-	return read()
+	if !ok {
+		defer close(one.done)
+		one.expansion = r.expand(ctx, text)
+		return one.expansion
+	}
+	<-one.done // soon after ctx ended: it is that of the run
+	return one.expansion
 }
 
 // user makes a user message of parts; images that are too many are told of.

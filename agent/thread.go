@@ -146,8 +146,8 @@ func (t *thread) goesOn(ctx context.Context, e ending) bool {
 		t.said = t.text
 		return true
 	}
-	if !t.isOwn() && t.stopped() != nil {
-		return false // a call ended it; what was added reaches the run's own
+	if t.stopped() != nil {
+		return false // a call ended it; what was added reaches the run's own, or is told as unread
 	}
 	texts := t.steered(true)
 	if len(texts) == 0 {
