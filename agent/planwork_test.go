@@ -68,7 +68,7 @@ func TestPlanStepFails(t *testing.T) {
 		why   string
 		keeps string
 	}{
-		"a panic":                  {[]agenttest.Step{{Panic: "bug"}}, "internal error: the step ended unexpectedly; the log has the details", ""},
+		"a panic":                  {[]agenttest.Step{{Panic: "bug"}}, "internal error: step 1 ended unexpectedly; the log has the details", ""},
 		"the limit of model calls": {again, "the limit of 3 model calls (limits.steps) was reached", ""},
 		"the provider":             {[]agenttest.Step{{Text: []string{"half a "}, Err: auth}}, "the model is not there", "half a"},
 		"a cut answer":             {[]agenttest.Step{{Text: []string{"half"}, Finish: "length"}}, "the answer was cut by the provider's length limit", "half"},
