@@ -692,3 +692,44 @@ func TestTeamInASmallWindow(t *testing.T) {
 		contains(t, users(last)[len(users(last))-1], "<step_result>\nresult 2\n")
 	})
 }
+
+// A worker that comes to nothing when a step was sent back: the step has failed
+// for its reason, and what it had said before is kept.
+func TestWorkerFailsAfterItWasSentBack(t *testing.T) {
+	for why, step := range map[string]agenttest.Step{
+		"no such file":                          agenttest.Call(call("f", "fail_step", `{"reason":"no such file"}`)),
+		"the provider is broken":                {Err: &agent.ProviderError{Kind: agent.KindProvider, Message: "the provider is broken"}},
+		"internal error: step 1 ended":          {Panic: "boom"},
+		"the answer was cut by the provider's":  {Text: []string{""}, Finish: "length"},
+		"the provider's content filter ended":   {Finish: "content_filter"},
+		"it ended without a word":               agenttest.Text(" "),
+		"the limit of 2 model calls (limits.st": agenttest.Call(call("l", "list_dir", "{}")),
+	} {
+		t.Run(why, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t)
+				if strings.Contains(why, "limit") {
+					w.task.Limits.Steps = 2
+				}
+				c := &teamCast{
+					worker: func(_ string, n int) agenttest.Step {
+						if n == 2 {
+							return step
+						}
+						return agenttest.Text("result 1 of one")
+					},
+					reviewer: func(string, int) agenttest.Step { return reviews("revise", "mend it") },
+				}
+				res, err := w.team(t.Context(), c)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := planned(res)[0]; !strings.HasPrefix(got, "one failed: "+why) {
+					t.Error(got)
+				}
+				contains(t, results(c.of("planner")[1])[0], "<step_result step=\"one\" title=\"one\">\nresult 1 of one\n</step_result>")
+				w.reloads()
+			})
+		})
+	}
+}
