@@ -155,7 +155,7 @@ func TestTemplate(t *testing.T) {
 	w.user(strings.ReplaceAll(strings.Join(lines, "\n"), `"${file:~/.config/agentls/key}"`, `"k"`))
 	c = w.load()
 	problems(t, c)
-	if c.Provider.Name != "ollama" || len(c.Providers) != 3 || len(c.Servers) != 1 {
+	if c.Provider.Name != "ollama" || c.Provider.Err != "" || len(c.Providers) != 4 || len(c.Servers) != 1 {
 		t.Errorf("%+v, %d servers", c.Providers, len(c.Servers))
 	}
 	// A file that is there is kept, and a choice goes into it.
