@@ -3,7 +3,7 @@ package agent
 // Mode is how a run works.
 type Mode string
 
-// The modes. [Modes] has those that work already.
+// The modes.
 const (
 	ModeReAct Mode = "react" // the default
 	ModePlan  Mode = "plan"  // steps that a person accepts first
@@ -22,16 +22,7 @@ type ModeInfo struct {
 func Modes() []ModeInfo {
 	return []ModeInfo{
 		{Mode: ModeReAct, About: "think and call tools, step by step"},
+		{Mode: ModePlan, Command: "plan", About: "plan first: the steps run once you accept them"},
+		{Mode: ModeTeam, Command: "team", About: "plan first; workers do the steps, and a reviewer looks at each"},
 	}
-}
-
-// IsLaterMode reports whether a word names a mode of CONTRACT §4 that this
-// version does not have.
-func IsLaterMode(word string) bool {
-	for _, m := range Modes() {
-		if string(m.Mode) == word {
-			return false
-		}
-	}
-	return word == "plan" || word == "team"
 }

@@ -17,6 +17,7 @@ type escaper struct {
 
 var (
 	turnHeading = regexp.MustCompile(`(?i)^ {0,3}#+[ \t]*(you|agent)\b`)
+	shownImage  = regexp.MustCompile(`(?i)\\<(img|image|svg|iframe)\b`)
 	htmlImage   = regexp.MustCompile(`(?i)<(img|image|svg|iframe)\b`)
 )
 
@@ -84,6 +85,11 @@ func (e *escaper) line(line string) string {
 func noImages(line string) string {
 	line = strings.ReplaceAll(line, "![", `!\[`)
 	return htmlImage.ReplaceAllString(line, `\<$1`)
+}
+
+// imagesBack undoes noImages in what a person wrote beside it.
+func imagesBack(text string) string {
+	return shownImage.ReplaceAllString(strings.ReplaceAll(text, `!\[`, "!["), "<$1")
 }
 
 // end gives what closes the answer.

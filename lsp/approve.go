@@ -51,6 +51,7 @@ func newQuestions(s *Server) *questions {
 // is open.
 type question struct {
 	id, kind, runID, session, server, tool string
+	part                                   string // of the run that asks; empty: its own conversation
 	description                            string
 	arguments                              json.RawMessage
 	reason                                 string
@@ -61,11 +62,13 @@ type question struct {
 	deadline                               time.Time                   // set by ask
 	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
 
-	message string       // for a stock client
-	whole   string       // of what the message tells the beginning; empty: it tells all
-	instead string       // what else to do where it cannot show the question; empty: agentls.approve
-	choices []choice     // of a stock client; the first is the safe one; none: it cannot show the question
-	elicit  *elicitation // what is asked for beside a decision; nil: nothing
+	message string              // for a stock client
+	whole   string              // of what the message tells the beginning; empty: it tells all
+	instead string              // what else to do where it cannot show the question; empty: agentls.approve
+	choices []choice            // of a stock client; the first is the safe one; none: it cannot show the question
+	elicit  *elicitation        // what is asked for beside a decision; nil: nothing
+	plan    *agent.PlanState    // nil: it is about none
+	shown   func(string) string // how titles of the plan are shown
 	// document is where a stock client's person writes the answer; nil: nowhere.
 	document *askedDocument
 	// dialog asks a stock client in more than one step; nil: message and choices
@@ -215,7 +218,7 @@ func (q *questions) trustQuestion(server string) *question {
 // is not offered to be.
 func toolQuestion(s *Server, a agent.Question) *question {
 	w := &question{
-		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, server: a.Server, tool: a.Tool,
+		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, part: a.Part, server: a.Server, tool: a.Tool,
 		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged, covers: a.Covers, preview: a.Preview,
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{
@@ -228,8 +231,12 @@ func toolQuestion(s *Server, a agent.Question) *question {
 			choice{title: allowSession, decision: agent.DecisionSession},
 			choice{title: "Always allow", decision: agent.DecisionAlways})
 	}
-	if a.Sample != nil {
+	switch {
+	case a.Sample != nil:
 		w.sampleQuestion(s, a)
+		return w
+	case a.Plan != nil:
+		w.planQuestion(s, a)
 		return w
 	}
 	if a.Destructive {

@@ -39,6 +39,9 @@ func toolMessage(s *Server, a agent.Question) string {
 			b.WriteString(" (That is not all: agentls.approvals shows the whole.)")
 		}
 	}
+	if a.Part != "" {
+		b.WriteString(" (" + s.tell(a.Part) + ")")
+	}
 	if a.Destructive {
 		b.WriteString(" " + destructive + ".")
 	}

@@ -9,6 +9,8 @@ import (
 	"sync"
 
 	"go.lsp.dev/protocol"
+
+	"agentls/agent"
 )
 
 const maxAskedDocument = 1 << 20 // bytes of one that are read
@@ -79,6 +81,33 @@ func (d *askedDocument) take() func() (json.RawMessage, error) {
 		}
 		content, err = d.content(string(text))
 		return content, d.mend(err)
+	}
+}
+
+// reads gives what makes an answer's content of the question's document, as it
+// is now; nil: the answer needs nothing of it. It never blocks; what it returns
+// may.
+func (w *question) reads(d agent.Decision, content json.RawMessage) func() (json.RawMessage, error) {
+	if w.document.file() == "" {
+		return nil
+	}
+	if w.plan == nil {
+		if d == agent.DecisionDeny || len(content) > 0 {
+			return nil
+		}
+		return w.document.take()
+	}
+	c, err := planContentOf(d, "", content)
+	if err != nil || c.whole() {
+		return nil
+	}
+	read := w.document.take()
+	return func() (json.RawMessage, error) {
+		c, err := c.filledIn(read)
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(c)
 	}
 }
 

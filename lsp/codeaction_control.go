@@ -61,6 +61,9 @@ func (m *menu) decide(w *question) {
 // decisions are the answers to a question that need no more than a title.
 func (s *Server) decisions(w *question) (list []commandLink) {
 	about := w.summary(s)
+	if w.plan != nil {
+		return w.planDecisions(about)
+	}
 	for i, c := range w.choices {
 		if i == 0 || c.title == allowOnce && w.elicit == nil {
 			list = append(list, w.decisionLink(c.title+": "+about, c.decision))
@@ -83,6 +86,8 @@ func (w *question) summary(s *Server) string {
 	}
 	words := []string{w.server, w.tool}
 	switch {
+	case w.plan != nil:
+		words = []string{s.stepTitles(w.plan.Steps)}
 	case w.kind == "elicit":
 		words = []string{w.reason}
 	case w.preview != nil:

@@ -127,11 +127,21 @@ func (l *lenses) send(i int, title string) {
 	}
 	add(title)
 	for _, m := range agent.Modes() {
-		if m.Command != "" && !b.answered {
+		if m.Command != "" && !b.answered && b.takesMode(l.doc.text) {
 			argument.Mode = m.Mode
 			add(strings.ToUpper(m.Command[:1]) + m.Command[1:])
 		}
 	}
+}
+
+// takesMode reports whether a block does not say by a `/` line what becomes of
+// it. A prompt of a server can be worked on in any mode.
+func (b *blockState) takesMode(text string) bool {
+	if len(b.slash) == 0 || !b.slash[0].leads {
+		return true
+	}
+	line, ok := agent.ParseSlash(b.slash[0].line.of(text))
+	return !ok || line.Server != ""
 }
 
 // sendLink is the argument of agentls.send in a lens.

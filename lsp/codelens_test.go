@@ -38,10 +38,25 @@ func seen(list []lens) (out []string) {
 	return out
 }
 
+// inModes adds to each *Send* of a text that is not answered those of the modes.
+func inModes(want ...string) (all []string) {
+	for _, l := range want {
+		all = append(all, l)
+		line, send := strings.CutSuffix(l, " Send")
+		for _, m := range agent.Modes() {
+			if send && m.Command != "" {
+				all = append(all, line+" "+strings.ToUpper(m.Command[:1])+m.Command[1:])
+			}
+		}
+	}
+	return all
+}
+
 // awaitLenses waits until a buffer has these: what runs do is no message to a
 // stock client.
 func (w *world) awaitLenses(uri string, want ...string) (list []lens) {
 	w.t.Helper()
+	want = inModes(want...)
 	for end := time.Now().Add(lsptest.Deadline); ; time.Sleep(5 * time.Millisecond) {
 		if list = w.lenses(uri); slices.Equal(seen(list), want) {
 			return list
@@ -121,14 +136,21 @@ func TestLensesOfTurns(t *testing.T) {
 			w.Open(uri, "markdown", c.text)
 			defer w.CloseDocument(uri)
 			list := w.lenses(uri)
-			if !slices.Equal(seen(list), c.want) {
-				t.Fatalf("got %q, want %q", seen(list), c.want)
+			if !slices.Equal(seen(list), inModes(c.want...)) {
+				t.Fatalf("got %q, want %q", seen(list), inModes(c.want...))
 			}
-			for i, l := range list {
+			i := -1
+			for _, l := range list {
 				arg := decodeAs[struct {
 					URI      string
 					Position *lsptest.Position
+					Mode     string
 				}](t, l.Command.Arguments[0])
+				if arg.Mode == "" {
+					i++
+				} else if !strings.EqualFold(arg.Mode, l.Command.Title) {
+					t.Errorf("%q sends in the mode %s", l.Command.Title, arg.Mode)
+				}
 				var line any
 				if arg.Position != nil {
 					line = arg.Position.Line
@@ -138,6 +160,15 @@ func TestLensesOfTurns(t *testing.T) {
 				}
 			}
 		})
+	}
+	for text, want := range map[string][]string{ // what becomes of it, it says itself
+		"/help": {"0 Send"}, "\n/plan it": {"0 Send"}, "/nope": {"0 Send"}, "/s:prompt x": inModes("0 Send"), "/usr/bin/x": inModes("0 Send"), "hi\n/plan": inModes("0 Send"),
+	} {
+		buffer := w.document("slash.agentls.md", "## You\n"+text+"\n")
+		if got := seen(w.lenses(buffer)); !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		w.CloseDocument(buffer)
 	}
 	uri := w.document("x.go", "## You\n\nhi\n")
 	for _, other := range []string{uri, "file:///never/opened.agentls.md"} {
@@ -158,11 +189,11 @@ func TestLensesOfManyTurns(t *testing.T) {
 	state := s.bufferState(s.promptModel(doc))
 	start := time.Now()
 	list := s.lenses(doc, state)
-	if took := time.Since(start); len(list) != n || took > 5*time.Second {
+	if took := time.Since(start); len(list) != n*len(inModes("0 Send")) || took > 5*time.Second {
 		t.Fatalf("%d lenses after %v", len(list), took)
 	}
 	want := protocol.Position{Line: n}
-	if l := list[n/2]; l.Range.Start != want || *l.Command.Arguments[0].(sendLink).Position != want {
+	if l := list[len(list)/2]; l.Range.Start != want || *l.Command.Arguments[0].(sendLink).Position != want {
 		t.Errorf("the one in the middle is %+v", l)
 	}
 }
@@ -177,7 +208,7 @@ func TestLensesOfRuns(t *testing.T) {
 	list := w.awaitLenses(uri, "0 Cancel (step 1)", "4 Send")
 	other := lsptest.FileURI(w.root + "/other.agentls.md")
 	w.Open(other, "markdown", "## You\n\nslow one\n")
-	if got := seen(w.lenses(other)); !slices.Equal(got, []string{"0 Send"}) {
+	if got := seen(w.lenses(other)); !slices.Equal(got, inModes("0 Send")) {
 		t.Errorf("another session shows %q", got)
 	}
 	q := w.click(list, "Send")

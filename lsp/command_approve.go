@@ -22,6 +22,8 @@ type approvalInfo struct {
 	Covers    string           `json:"covers,omitzero"`
 	Decisions []agent.Decision `json:"decisions"`
 	Preview   *previewParams   `json:"preview,omitzero"`
+	Part      string           `json:"part,omitzero"`
+	Plan      *planParams      `json:"plan,omitzero"`
 }
 
 func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
@@ -29,7 +31,7 @@ func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serve
 	for _, w := range s.asks.waiting() {
 		list = append(list, approvalInfo{
 			w.id, w.kind, w.runID, clean(w.server), clean(w.tool), orEmpty(w.arguments), s.tell(w.reason), w.deadline.UTC().Format(time.RFC3339),
-			s.tell(w.covers), w.decisions(), w.previewOf(),
+			s.tell(w.covers), w.decisions(), w.previewOf(), clean(w.part), w.planParams(s),
 		})
 	}
 	return answerNow(list), nil
@@ -56,8 +58,7 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 		w = &question{} // the rest of the argument is checked all the same
 	}
 	decision := agent.Decision(*arg.Decision)
-	if decision != agent.DecisionDeny && len(arg.Content) == 0 && w.document.file() != "" {
-		read := w.document.take() // as the editor has it now
+	if read := w.reads(decision, arg.Content); read != nil {
 		return func(context.Context) (any, error) {
 			content, err := read()
 			if err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
+
+	"agentls/agent"
 )
 
 // promptExtension is how the names of prompt buffers end.
@@ -34,7 +36,8 @@ type newInfo struct {
 // prepareNew makes a prompt buffer and shows it. The files are the user's own
 // and are never deleted.
 func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveFunc, error) {
-	if err := knownMode(in.command, arg.Mode); err != nil {
+	mode, err := modeOf(in.command, arg.Mode)
+	if err != nil {
 		return nil, err
 	}
 	document, err := s.attach(in.command, arg.Document)
@@ -45,14 +48,15 @@ func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveF
 		if err := document.load(); err != nil {
 			return nil, err
 		}
-		// The last line break ends the line to write in: to some editors
-		// there is no line behind it.
-		text := "## You\n\n" + document.quote() + "\n"
+		// A line break ends the line to write in: to some editors there is no
+		// line behind it.
+		before, after := newText(mode, document)
+		text := before + after
 		file, err := createPrompt(filepath.Join(s.o.StateDir, "prompts"), time.Now(), text)
 		if err != nil {
 			return nil, failed("the prompt buffer cannot be made: %v; open any file whose name ends in %s instead", err, promptExtension)
 		}
-		at := s.docs.position(text, len(text)-1)
+		at := s.docs.position(text, len(before))
 		if err := s.showDocument(ctx, file, true, &at); err != nil {
 			s.o.Log.Info("the client did not show a prompt buffer", "file", file, "error", err)
 			s.showMessage(protocol.MessageTypeInfo, "agentls: open "+file+", write your question there, and send it with agentls.send")
@@ -61,6 +65,17 @@ func prepareNew(s *Server, _ context.Context, arg newArg, in invocation) (serveF
 		key, file := canonical(made)
 		return newInfo{made, s.bufferSession(key, file, 0)}, nil
 	}, nil
+}
+
+// newText is what a prompt buffer holds at first, before and behind the place
+// to write at. A mode is its `/` line, so that it is seen, and can be changed.
+func newText(mode agent.Mode, document *attachment) (before, after string) {
+	for _, m := range agent.Modes() {
+		if m.Mode == mode && m.Command != "" {
+			return "## You\n\n/" + m.Command + " ", "\n\n" + document.quote()
+		}
+	}
+	return "## You\n\n" + document.quote(), "\n"
 }
 
 // createPrompt writes a file with a name of its own, <time>.agentls.md.

@@ -39,7 +39,8 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 	if strings.TrimSpace(deref(arg.Prompt)) == "" && action == "" {
 		return nil, badf("%s: there is no prompt; give {\"prompt\": \"…\"}, or open a prompt buffer with agentls.new (or a file whose name ends in .agentls.md) and write it there", in.command)
 	}
-	if err := knownMode(in.command, arg.Mode); err != nil {
+	mode, err := modeOf(in.command, arg.Mode)
+	if err != nil {
 		return nil, err
 	}
 	if err := label(in.command, "session", arg.Session); err != nil {
@@ -60,6 +61,7 @@ func prepareAsk(s *Server, _ context.Context, arg askArg, in invocation) (serveF
 		return nil, err
 	}
 	x.action, x.document = action, document
+	x.works(mode)
 	if document != nil && document.Moved {
 		s.showMessage(protocol.MessageTypeInfo, "agentls: "+clean(document.Path)+" changed after this was offered; it is taken as it is now")
 	}
@@ -81,7 +83,7 @@ func (s *Server) askRun(command string, action agent.Action, document *attachmen
 		return s.newRun(prompt, prompt, session, id), nil
 	case q.guarded() != "" && s.peer.features.approvals && !s.o.Own:
 		return nil, badf("%s: /%s changes what is allowed or what a file says; write it in a prompt buffer, or use the command %s", command, q.Name, q.guarded())
-	case document != nil && !q.isPrompt():
+	case document != nil && q.isLocal():
 		return nil, badf("%s: /%s takes no document; leave it out", command, q.Name)
 	}
 	return s.slashRun(q, id)
@@ -99,16 +101,23 @@ func asked(action agent.Action, document *attachment, prompt string) string {
 	return text
 }
 
-// knownMode refuses the modes that come later.
-func knownMode(command string, mode *string) error {
-	m := agent.Mode(deref(mode))
-	if m == "" || slices.ContainsFunc(agent.Modes(), func(i agent.ModeInfo) bool { return i.Mode == m }) {
-		return nil
+// modeOf is the mode that an argument names; "": none.
+func modeOf(command string, mode *string) (agent.Mode, error) {
+	if deref(mode) == "" {
+		return "", nil
 	}
-	if agent.IsLaterMode(string(m)) {
-		return badf("%s: mode %q is not in this version; leave mode out", command, m)
+	var known []string
+	for _, m := range agent.Modes() {
+		known = append(known, string(m.Mode))
 	}
-	return badf("%s: mode must be \"react\", not %q", command, clip(string(m), 40))
+	return agent.Mode(*mode), oneOf(command, "mode", *mode, known...)
+}
+
+// works says how a run works, where its own `/` line does not.
+func (x *run) works(mode agent.Mode) {
+	if x.mode == "" && x.local == nil {
+		x.mode = mode
+	}
 }
 
 // newRun makes a run that is not queued yet; asked is what is shown of it, and

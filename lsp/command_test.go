@@ -35,9 +35,7 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.ask", 5, "takes one object or prompt as a string, not 5"},
 		{"agentls.ask", []any{"a"}, "takes one object"},
 		{"agentls.ask", obj{"promt": "x"}, `unknown field "promt"; did you mean prompt?`},
-		{"agentls.ask", obj{"prompt": "x", "mode": "plan"}, `mode "plan" is not in this version`},
-		{"agentls.ask", obj{"prompt": "x", "mode": "team"}, `mode "team" is not in this version`},
-		{"agentls.ask", obj{"prompt": "x", "mode": "fast"}, `mode must be "react"`},
+		{"agentls.ask", obj{"prompt": "x", "mode": "fast"}, `mode must be one of react, plan`},
 		{"agentls.ask", obj{"prompt": "x", "action": "fix"}, "the action fix needs a document"},
 		{"agentls.ask", obj{"prompt": "x", "action": "refactor"}, "action must be one of fix, explain, rewrite, test, document, not \"refactor\""},
 		{"agentls.ask", obj{"action": "fix", "document": obj{"uri": "file:///x/notes.txt", "range": obj{"start": obj{"line": 7, "character": 0}, "end": obj{"line": 8, "character": 0}}}}, "there is no text"},
@@ -63,10 +61,10 @@ func TestMalformedArguments(t *testing.T) {
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md"}, "there is no prompt there"},
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "position": obj{"line": 0}}, "both whole numbers from 0"},
 		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "stream": 1}, "stream must be true or false"},
-		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "mode": "plan"}, "not in this version"},
+		{"agentls.send", obj{"uri": "file:///x/empty.agentls.md", "mode": "fast"}, "mode must be one of"},
 
 		{"agentls.new", "x", "takes one object"},
-		{"agentls.new", obj{"mode": "plan"}, "not in this version"},
+		{"agentls.new", obj{"mode": "fast"}, "mode must be one of"},
 		{"agentls.new", obj{"document": obj{"uri": "buffer:1"}}, "not open in the editor"},
 		{"agentls.new", obj{"document": obj{"uri": lsptest.FileURI(w.root + "/nosuch.txt")}}, "nosuch.txt cannot be read"},
 

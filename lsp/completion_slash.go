@@ -36,6 +36,9 @@ func (s *Server) completeSlash(ctx context.Context, text string, cursor int) (li
 	case len(typed) <= max(l.End, 1):
 		return s.itemEdit(text, start, cursor, strings.Contains(typed, `:"`)).suggestions(s.slashCandidates(typed)), true
 	}
+	if cmd, _ := agent.SlashCommandNamed(l.Name); cmd.Mode != "" {
+		return nil, false // what follows is a prompt
+	}
 	c := slashCompletion{s: s, line: l}
 	c.current = agent.SlashArg{Start: len(typed), At: len(typed), End: len(typed)}
 	c.before = l.Args

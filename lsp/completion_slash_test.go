@@ -60,11 +60,14 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		text string
 		want []string // nil: null
 	}{
-		{"/|", []string{"/help", "/cancel", "/clear", "/model", "/mcp", "/audit", "/undo", "/fake:review", `/fake:"deploy it"`}},
+		{"/|", []string{"/help", "/cancel", "/clear", "/model", "/mcp", "/audit", "/undo", "/plan", "/team", "/fake:review", `/fake:"deploy it"`}},
+		{"/te|", []string{"/team"}},
+		{"/plan |", nil},
+		{"/plan see @fake:file://doc1|", []string{"@fake:file://doc1.md", "@fake:file://doc1"}},
 		{"## You\n\n/c|", []string{"/cancel", "/clear", "/mcp"}},
 		{"/deplo|", []string{`/fake:"deploy it"`}},
 		{"/pull|", []string{"/fake:review"}}, // it is about a pull request
-		{"/CAN|", []string{"/cancel"}},
+		{"/CANC|", []string{"/cancel"}},
 		{"/fake:|", []string{"/fake:review", `/fake:"deploy it"`}},
 		{`/fake:"dep|`, []string{`/fake:"deploy it"`}},
 		{"/fake:dep|", []string{`/fake:"deploy it"`}},
@@ -104,7 +107,7 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		{"## You\nhi\n## Agent\n/c|", nil},
 		{"/fake:review x\nsee @fake:file://doc1|", []string{"@fake:file://doc1.md", "@fake:file://doc1"}},
 		{"/usr/bin @fake:file://doc1|", []string{"@fake:file://doc1.md", "@fake:file://doc1"}},
-		{"## You\r\n\r\n/can|\r\n", []string{"/cancel"}},
+		{"## You\r\n\r\n/canc|\r\n", []string{"/cancel"}},
 	} {
 		if got := w.slashItems(uri, c.text); !slices.Equal(got, c.want) || (got == nil) != (c.want == nil) {
 			t.Errorf("%q: %q\nwant %q", c.text, got, c.want)

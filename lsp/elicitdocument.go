@@ -85,7 +85,7 @@ func optionInWords(o mcp.Option, tell func(string) string) string {
 func formContent(text string) (json.RawMessage, error) {
 	plain, err := config.PlainJSON([]byte(text))
 	if err != nil {
-		return nil, badf("agentls.approve: the form is no JSON (%v): mend it, and save it again", err)
+		return nil, fmt.Errorf("agentls.approve: the form is no JSON (%w)", err)
 	}
 	if bytes.Equal(bytes.TrimSpace(plain), []byte("null")) {
 		plain = []byte("{}")

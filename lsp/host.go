@@ -83,7 +83,9 @@ func (h host) Emit(e agent.Event) {
 		case agent.EventText:
 			b.feed(e.Delta)
 		case agent.EventStep:
-			b.pause()
+			if e.Part == "" {
+				b.pause()
+			}
 		}
 	}
 }

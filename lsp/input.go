@@ -108,6 +108,9 @@ func (w *question) howToAnswer() string {
 	if w.instead != "" {
 		return w.instead
 	}
+	if w.plan != nil {
+		return w.howToPlan()
+	}
 	if w.elicit == nil {
 		return fmt.Sprintf(`%s Your editor could not show this question. Answer it by a code action, in any document, or by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
 	}

@@ -38,7 +38,8 @@ type progress struct {
 
 	queued bool // runs of the session are before it
 	step   int
-	tool   string // that runs, or is being decided
+	plan   string // how far it is; empty: none runs
+	tool   string // that runs, or is being decided, and for which part of the run
 	waits  string // why the provider is asked again, and when
 	needs  bool   // a question is open
 	tail   []byte // of the text
@@ -107,7 +108,12 @@ func (p *progress) note(e pending) {
 	case eventStarted:
 		p.queued = false
 	case agent.EventStep:
+		if e.Part != "" {
+			return
+		}
 		p.step, p.tool, p.waits = e.Step, "", ""
+	case agent.EventPlan:
+		p.plan = planProgress(e.Plan.Steps)
 	case agent.EventWaits:
 		p.waits = string(e.delta)
 	case agent.EventReasoning:
@@ -125,6 +131,9 @@ func (p *progress) note(e pending) {
 			if t.Server != "" {
 				p.tool = t.Server + ": " + t.Tool
 			}
+			if t.Part != "" {
+				p.tool = t.Part + ": " + p.tool
+			}
 			if t.Message != "" {
 				p.tool += " (" + t.Message + ")"
 			}
@@ -137,6 +146,29 @@ func (p *progress) note(e pending) {
 	if p.due == nil {
 		p.due = time.After(max(0, reportEvery-time.Since(p.last)))
 	}
+}
+
+// planProgress says how many steps of a plan have ended, and which run; empty:
+// all have ended.
+func planProgress(steps []agent.PlanStep) string {
+	ended, running := 0, []string{}
+	for _, s := range steps {
+		switch s.Status {
+		case agent.StepPending:
+		case agent.StepRunning:
+			running = append(running, cleanTo(s.Title, titleShown))
+		default:
+			ended++
+		}
+	}
+	if ended == len(steps) {
+		return ""
+	}
+	text := fmt.Sprintf("plan %d/%d", ended, len(steps))
+	if len(running) > 0 {
+		text += ": " + strings.Join(running, separator)
+	}
+	return text
 }
 
 // say adds to the tail of the text. A tail that was cut begins at a new word,
@@ -166,7 +198,10 @@ func (p *progress) message() string {
 	if p.queued {
 		parts = append(parts, "queued")
 	}
-	if p.step > 0 {
+	switch {
+	case p.plan != "":
+		parts = append(parts, p.s.tell(p.plan))
+	case p.step > 0:
 		parts = append(parts, fmt.Sprintf("step %d", p.step))
 	}
 	if p.needs {
@@ -177,7 +212,7 @@ func (p *progress) message() string {
 	}
 	if p.waits != "" {
 		parts = append(parts, p.s.tell(p.waits))
-	} else if words := p.words(); words != "" {
+	} else if words := p.words(); words != "" && p.plan == "" {
 		parts = append(parts, words)
 	}
 	return strings.Join(parts, " · ")

@@ -33,7 +33,7 @@ func (c *promptCheck) slashes(b *blockState) (command textSpan) {
 		if !ok {
 			continue
 		}
-		if l.leads {
+		if l.takesNoMention(c.state.text) {
 			command = l.line
 		}
 		if !c.touches(l.line) {

@@ -22,6 +22,7 @@ type run struct {
 	folder   string // that its session is bound to, where that is known; ""
 	prompt   string // user input, whole; grows while the run is queued, guarded by runs.mu
 	action   agent.Action
+	mode     agent.Mode     // how it works; "": agent.ModeReAct
 	mcp      *promptRequest // the MCP prompt that it begins with; nil: none
 	local    local          // answers in the agent's place; nil: the agent does
 	steer    *agent.Steer   // what is added once it runs
@@ -165,7 +166,7 @@ func (x *run) task() (agent.Task, error) {
 	}
 	task := agent.Task{
 		RunID: x.id, Session: x.session, Folders: x.s.taskFolders, TrustWanted: func() { x.s.asks.askFolder(false) }, Prompt: x.prompt, MCPPrompt: prompt, Action: x.action,
-		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host{editor{x.s}, x}, Steer: x.steer,
+		Attachment: x.document.attachment(), LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Mode: x.mode, Host: host{editor{x.s}, x}, Steer: x.steer,
 	}
 	folders := x.s.folders()
 	if len(folders) > 0 {
@@ -228,7 +229,9 @@ func (x *run) flush(events []pending) {
 	for _, p := range events {
 		switch p.Kind {
 		case agent.EventStep:
-			x.s.runs.stepped(x, p.Step)
+			if p.Part == "" { // a person counts those of the run itself
+				x.s.runs.stepped(x, p.Step)
+			}
 		case agent.EventWaits:
 		case agent.EventChange:
 			x.changes = append(x.changes, *p.Change)

@@ -51,7 +51,7 @@ func (x *run) tellsAnswer() bool { return x.buffer == nil && !x.s.peer.features.
 func (x *run) listen(p pending) {
 	switch {
 	case !x.tellsAnswer():
-	case p.Kind == agent.EventStep:
+	case p.Kind == agent.EventStep && p.Part == "":
 		x.said = nil
 	case p.Kind == agent.EventText:
 		x.said = append(x.said, p.delta...)

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"slices"
 	"sync"
 
 	"agentls/agent"
@@ -26,6 +27,7 @@ type runEvent struct {
 	ToolCall *agent.ToolCallEvent `json:"toolCall,omitzero"` // toolCall
 	Usage    *agent.Usage         `json:"usage,omitzero"`    // usage: of the run so far
 	Approval *approvalEvent       `json:"approval,omitzero"` // approval
+	Plan     *agent.PlanState     `json:"plan,omitzero"`     // plan: the whole, without the tasks
 	// finished
 	Status     runStatus     `json:"status,omitzero"`
 	StopReason string        `json:"stopReason,omitzero"`
@@ -54,13 +56,15 @@ const manyEvents = 256
 
 // mailbox holds what a run has to tell and has not told yet. Putting never
 // blocks; while the client is behind it is merged, so that it stays small:
-// deltas of a kind that follow each other, and the progress of one tool call.
+// deltas of a kind that follow each other, the progress of one tool call, and
+// where a plan stands.
 type mailbox struct {
 	behind func() bool   // whether the client does not keep up
 	wake   chan struct{} // holds a token while there is something to take
 
 	mu     sync.Mutex
 	events []pending
+	plan   int // the last one that was told of
 	closed bool
 }
 
@@ -69,6 +73,7 @@ type pending struct {
 	agent.Event
 	delta    []byte
 	approval *approvalEvent
+	first    bool // of its plan
 }
 
 func newMailbox(behind func() bool) *mailbox {
@@ -83,6 +88,9 @@ func (m *mailbox) put(p pending) {
 		return
 	}
 	if !m.merge(p) {
+		if p.Kind == agent.EventPlan {
+			p.first, m.plan = p.Plan.Plan != m.plan, p.Plan.Plan
+		}
 		p.delta = []byte(p.Delta)
 		p.Delta = ""
 		m.events = append(m.events, p)
@@ -102,11 +110,13 @@ func (m *mailbox) merge(p pending) bool {
 		}
 	case agent.EventToolCall:
 		for i := range m.events {
-			if t := m.events[i].ToolCall; t != nil && t.ID == p.ToolCall.ID && t.State == p.ToolCall.State {
+			if t := m.events[i].ToolCall; t != nil && t.ID == p.ToolCall.ID && t.Part == p.ToolCall.Part && t.State == p.ToolCall.State {
 				m.events[i].ToolCall = p.ToolCall
 				return true
 			}
 		}
+	case agent.EventPlan:
+		m.mergePlan(p)
 	case agent.EventUsage:
 		if n := len(m.events); n > 0 && m.events[n-1].Kind == p.Kind {
 			m.events[n-1].Usage = p.Usage
@@ -114,6 +124,14 @@ func (m *mailbox) merge(p pending) bool {
 		}
 	}
 	return false
+}
+
+// mergePlan drops where the plan stood before: the new state goes behind what it
+// follows. The first of a plan stays, since calls name its steps.
+func (m *mailbox) mergePlan(p pending) {
+	if m.behind() || len(m.events) > manyEvents {
+		m.events = slices.DeleteFunc(m.events, func(e pending) bool { return e.Kind == p.Kind && e.Plan.Plan == p.Plan.Plan && !e.first })
+	}
 }
 
 // take gives what is there, in order.
@@ -157,8 +175,16 @@ func (p pending) wire(s *Server) runEvent {
 	}
 	if p.ToolCall != nil {
 		t := *p.ToolCall
-		t.Server, t.Tool, t.Message = clean(t.Server), clean(t.Tool), s.tell(t.Message)
+		t.Server, t.Tool, t.Message, t.Part = clean(t.Server), clean(t.Tool), s.tell(t.Message), clean(t.Part)
 		e.ToolCall = &t
+	}
+	if p.Plan != nil {
+		plan := agent.PlanState{Plan: p.Plan.Plan, Steps: slices.Clone(p.Plan.Steps)}
+		for i := range plan.Steps {
+			step := &plan.Steps[i]
+			step.Task, step.Title, step.Note = "", s.tell(step.Title), s.tell(step.Note)
+		}
+		e.Plan = &plan
 	}
 	return e
 }

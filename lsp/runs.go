@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -166,7 +167,7 @@ func (r *runs) wait(x *run, n int) {
 // record is what is kept of a finished run: its texts may be large.
 func (x *run) record() *run {
 	r := &run{
-		id: x.id, session: x.session, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone,
+		id: x.id, session: x.session, mode: x.mode, head: x.head, status: x.status, startedAt: x.startedAt, gone: x.gone,
 		sent: x.sent, writing: x.writing,
 	}
 	for _, f := range x.result.Changed {
@@ -337,5 +338,5 @@ func (r *runs) infos() []runInfo {
 
 // info is a run's line. runs.mu is held.
 func (x *run) info() runInfo {
-	return runInfo{x.id, x.session, agent.ModeReAct, x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
+	return runInfo{x.id, x.session, cmp.Or(x.mode, agent.ModeReAct), x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
 }

@@ -18,7 +18,8 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if err := required(in.command, "uri", arg.URI); err != nil {
 		return nil, err
 	}
-	if err := knownMode(in.command, arg.Mode); err != nil {
+	mode, err := modeOf(in.command, arg.Mode)
+	if err != nil {
 		return nil, err
 	}
 	d, ok := s.docs.get(*arg.URI)
@@ -48,6 +49,7 @@ func prepareSend(s *Server, _ context.Context, arg sendArg, in invocation) (serv
 	if err != nil {
 		return nil, err
 	}
+	x.works(mode)
 	x.sent = sumOf(body)
 	x.folder = s.bufferFolder(d.uri, d.path)
 	end := blocks[i].start + len(strings.TrimRight(body, " \t\r\n"))

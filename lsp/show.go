@@ -14,7 +14,7 @@ import (
 // show puts a question before the person and takes the answer, until ctx ends.
 // When nobody can be reached the question stays open for agentls.approve.
 func (q *questions) show(ctx context.Context, w *question) {
-	if q.s.peer.features.approvals {
+	if f := q.s.peer.features; f.approvals || f.plans && w.plan != nil {
 		q.showOwn(ctx, w)
 	} else {
 		q.showStock(ctx, w)
@@ -186,6 +186,11 @@ type approveParams struct {
 	Covers    string           `json:"covers"`
 	Decisions []agent.Decision `json:"decisions"`
 	Preview   *previewParams   `json:"preview,omitzero"`
+	Part      string           `json:"part,omitzero"` // of the run that asks
+	// Plan is what a question of kind "plan" is about, and Problem says what was
+	// wrong with the answer before.
+	Plan    *planParams `json:"plan,omitzero"`
+	Problem string      `json:"problem,omitzero"`
 }
 
 // previewParams is what the call would change of a file. The diff is content,
@@ -219,11 +224,11 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 		case answer == nil:
 			q.unreached(ctx, w, err)
 			return
-		case err == nil || w.kind != "elicit" || again == maxAgain:
+		case err == nil || w.kind != "elicit" && w.plan == nil || again == maxAgain:
 			q.resolve(w.id, *answer)
 			return
 		}
-		problem = err.Error() // of a form: it is asked again
+		problem = err.Error() // of a form or a plan: it is asked again
 	}
 }
 
@@ -232,14 +237,21 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*agent.Answer, error) {
 	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
-		q.s.tell(w.covers), w.decisions(), w.previewOf(),
+		q.s.tell(w.covers), w.decisions(), w.previewOf(), clean(w.part), w.planParams(q.s), q.s.tell(problem),
 	})
-	if w.elicit != nil {
+	ownPlan := w.plan != nil && q.s.peer.features.plans
+	switch {
+	case w.elicit != nil:
 		method, params = "agentls/elicit", q.elicitParams(w, problem)
+	case ownPlan:
+		method, params = "agentls/plan", planAsk{w.id, w.runID, w.session, *w.planParams(q.s), q.s.tell(problem)}
 	}
 	var result protocol.LSPAny
 	if err := q.s.call(ctx, method, params, &result); err != nil {
 		return nil, err
+	}
+	if ownPlan {
+		return w.planReply(result)
 	}
 	no := deny(dismissed)
 	var a struct {
@@ -261,6 +273,16 @@ func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*a
 // answerOf is [answerOf] for a question that may want more than a decision.
 func (w *question) answerOf(d agent.Decision, reason string, arguments, content json.RawMessage) (agent.Answer, error) {
 	answer, err := answerOf(d, reason, arguments)
+	if err == nil && w.plan != nil {
+		c, err := planContentOf(d, reason, content)
+		if err != nil {
+			return agent.Answer{}, err
+		}
+		if answer, err = w.planAnswer(c); err != nil {
+			err = badf("agentls.approve: content.steps cannot run: %s", err)
+		}
+		return answer, err
+	}
 	if err != nil || answer.Decision == agent.DecisionDeny {
 		return answer, err
 	}

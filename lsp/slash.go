@@ -65,6 +65,11 @@ func (s *Server) slashRun(q *slashRequest, id string) (*run, error) {
 	if err := q.check(s); err != nil {
 		return nil, err
 	}
+	if mode := q.mode(); mode != "" {
+		x := s.newRun(q.task(), q.typed, q.session, id)
+		x.mode = mode
+		return x, nil
+	}
 	work, err := slashCommands()[q.Name](s, q)
 	if err != nil {
 		return nil, err
@@ -81,6 +86,10 @@ func (q *slashRequest) check(s *Server) error {
 	switch {
 	case !ok:
 		return q.unknown(s)
+	case c.Mode != "" && strings.TrimSpace(q.task()) == "":
+		return q.badf("needs a task; write it behind /%s, or below", q.Name)
+	case c.Mode != "":
+		return nil
 	case strings.TrimSpace(q.own) != "":
 		return badf("%s: /%s takes nothing below its line; put the rest below a heading \"## You\" of its own", q.command, q.Name)
 	case len(q.Args) > len(c.Params):
@@ -109,6 +118,24 @@ func usageOr(usage string) string {
 
 func (q *slashRequest) isPrompt() bool { return q.Server != "" }
 
+// mode is the way of working that the line starts a run in; "": it starts none.
+func (q *slashRequest) mode() agent.Mode {
+	if q.isPrompt() {
+		return ""
+	}
+	c, _ := agent.SlashCommandNamed(q.Name)
+	return c.Mode
+}
+
+// isLocal reports whether no model is asked.
+func (q *slashRequest) isLocal() bool { return !q.isPrompt() && q.mode() == "" }
+
+// task is the prompt of a line that starts a run: what follows the name, and
+// what stands below. Mentions in it are read as in any other.
+func (q *slashRequest) task() string {
+	return strings.TrimSpace(q.Rest + "\n" + q.own)
+}
+
 // badf is what is wrong with the arguments of a line.
 func (q *slashRequest) badf(format string, args ...any) error {
 	return badf("%s: /%s "+format, slices.Concat([]any{q.command, q.Name}, args)...)
@@ -116,13 +143,6 @@ func (q *slashRequest) badf(format string, args ...any) error {
 
 // unknown says that there is no such command, and what there is.
 func (q *slashRequest) unknown(s *Server) error {
-	if agent.IsLaterMode(q.Name) {
-		var modes []string
-		for _, m := range agent.Modes() {
-			modes = append(modes, string(m.Mode))
-		}
-		return badf("%s: the mode %s is not in this version, nothing was sent; there is %s", q.command, q.Name, strings.Join(modes, ", "))
-	}
 	return badf("%s: there is no command /%s%s; /help lists all; %s", q.command, clip(q.Name, 60), nearestSlash(q.Name, s), asText)
 }
 

@@ -100,7 +100,8 @@ func TestSlashLinesThatAreRefused(t *testing.T) {
 		{"/hlep", "there is no command /hlep; did you mean /help?; /help lists all; to send the line as text, indent it by a space or put it into backticks"},
 		{"/zzzzzzzz", "there is no command /zzzzzzzz; /help lists all"},
 		{"/review", "there is no command /review; did you mean /fake:review?"},
-		{"/plan a thing", "the mode plan is not in this version, nothing was sent; there is react"},
+		{"/plan", "/plan needs a task; write it behind /plan, or below"},
+		{"/plan \n\n ", "/plan needs a task"},
 		{"/help\nand more", "/help takes nothing below its line"},
 		{"/help me", "/help takes nothing behind its name"},
 		{"hi\n/cancel", `the line "/cancel" begins like a command, which only the first line of a prompt can be`},
@@ -338,13 +339,59 @@ func TestSlashAnswerInEachKindOfBuffer(t *testing.T) {
 	}
 }
 
-// A mode that this version does not have is refused by name.
-func TestModesThatAreThere(t *testing.T) {
-	w := newWorld(t, setup{llm: agenttest.NewLLM(t)})
-	result[agent.Result](t, w.ask("hi", obj{"mode": "react"}))
-	for mode, says := range map[string]string{"plan": `mode "plan" is not in this version`, "team": `mode "team" is not in this version`, "x": `mode must be "react"`} {
-		if err := failure(t, w.ask("hi", obj{"mode": mode}), -32602); !strings.Contains(err.Message, says) {
-			t.Error(err.Message)
+// The mode that is asked for is the run's, and that of its own `/` line before
+// any other; what asks no model has none.
+func TestModesOfRuns(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewScript(t, func(int, agent.Request) agenttest.Step { return agenttest.Text("ok") })})
+	modes := []string{}
+	for _, c := range []struct{ prompt, mode, want string }{
+		{"hi", "", "react"}, {"hi", "react", "react"}, {"hi", "plan", "plan"}, {"/plan it", "", "plan"}, {"/plan it", "react", "plan"}, {"/team it", "plan", "team"}, {"/help", "plan", "react"},
+	} {
+		more := obj{"session": "s"}
+		if c.mode != "" {
+			more["mode"] = c.mode
 		}
+		result[agent.Result](t, w.ask(c.prompt, more))
+		modes = append(modes, c.want)
+	}
+	for i, r := range w.runs() {
+		if string(r.Mode) != modes[i] {
+			t.Errorf("%d: %+v, want the mode %s", i, r, modes[i])
+		}
+	}
+	var known []string
+	for _, m := range agent.Modes() {
+		known = append(known, string(m.Mode))
+	}
+	if err := failure(t, w.ask("hi", obj{"mode": "x"}), -32602); !strings.Contains(err.Message, "mode must be one of "+strings.Join(known, ", ")) {
+		t.Error(err.Message)
+	}
+}
+
+// A line that starts a run in a mode takes all that follows as the prompt.
+func TestPlanLine(t *testing.T) {
+	llm := agenttest.NewScript(t, func(int, agent.Request) agenttest.Step { return agenttest.Text("done") })
+	w, uri := sendWorld(t, setup{llm: llm, files: map[string]string{"a.txt": "the text of a\n"}}, "")
+	for _, c := range []struct{ block, prompt string }{
+		{"/plan mend it", "mend it"},
+		{"/plan  a=1 \"open", "a=1 \"open"},
+		{"/plan\nbelow\n\n- more", "below\n\n- more"},
+		{"/plan mend @workspace:file://a.txt\nand below", "mend @workspace:file://a.txt\nand below"},
+	} {
+		w.Edit(uri, lsptest.TextEdit{NewText: "## You\n\n" + c.block + "\n"})
+		result[agent.Result](t, w.send(uri, nil))
+		var last agent.Message
+		for _, m := range llm.Last().Messages {
+			if m.Role == agent.User && strings.Contains(m.Text, c.prompt) {
+				last = m
+			}
+		}
+		if last.Text == "" || strings.Contains(c.prompt, "@") != strings.Contains(last.Text, "the text of a") {
+			t.Errorf("%q: %+v", c.block, llm.Last().Messages)
+		}
+	}
+	list := w.runs()
+	if r := list[0]; r.Mode != agent.ModePlan || r.Prompt != "/plan mend it" {
+		t.Errorf("%+v", r)
 	}
 }
