@@ -90,7 +90,7 @@ func (q *questions) planDialog(ctx context.Context, w *question, ask askFunc) (a
 	text := w.message
 	if file, err := w.document.write(); err != nil {
 		titles = []string{stopPlan, runPlan}
-		text += " " + q.s.previews.failed("The plan", err) + "."
+		text += " " + q.s.previews.unshown("The plan", err) + "."
 	} else {
 		text += " " + q.s.previews.present(ctx, "The plan", file) + "; what you change there counts."
 		q.s.refreshPromptBuffers()

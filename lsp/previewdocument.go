@@ -86,13 +86,13 @@ func (p *previews) showText(ctx context.Context, key, text string) (where string
 func (p *previews) put(ctx context.Context, kind fileKind, key, what, text string) (where string) {
 	file, err := p.write(kind, key, text)
 	if err != nil {
-		return p.failed(what, err)
+		return p.unshown(what, err)
 	}
 	return p.present(ctx, what, file)
 }
 
-// failed says for a person that a document could not be made.
-func (p *previews) failed(what string, err error) string {
+// unshown says for a person that a document could not be made.
+func (p *previews) unshown(what string, err error) string {
 	p.s.o.Log.Warn("what a question is about cannot be shown", "error", err)
 	return what + " cannot be shown: " + p.s.tell(err.Error()) + "; what waits is among agentls.approvals"
 }

@@ -279,7 +279,7 @@ func (w *question) answerOf(d agent.Decision, reason string, arguments, content 
 			return agent.Answer{}, err
 		}
 		if answer, err = w.planAnswer(c); err != nil {
-			err = badf("agentls.approve: content.steps cannot run: %s", err)
+			err = badf("agentls.approve: content.steps cannot run: %s; mend them", err)
 		}
 		return answer, err
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -28,6 +29,8 @@ func askCommand(p program) *cobra.Command {
 A prompt of "-" is read from standard input. @server:uri mentions are expanded.
 Runs of one --session go on from each other, also from those of an editor there.
 Calls that need a person are asked for on the terminal; without one they are denied.
+With --mode plan or team the agent plans first, and you are asked whether its plan is
+to run; without a terminal one runs if the configuration allows submit_plan.
 
 It exits with 0 when the run is completed, 1 when it failed or was stopped by a
 limit, 130 when it was cancelled.`,
@@ -38,8 +41,8 @@ limit, 130 when it was cancelled.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if mode != string(agent.ModeReAct) {
-				return fmt.Errorf("the mode %q is not in this version; use react", mode)
+			if !slices.Contains(modeNames(), mode) {
+				return fmt.Errorf("there is no mode %q; use one of %s", mode, strings.Join(modeNames(), ", "))
 			}
 			if cmd.Flags().Changed("session") && !agent.ValidID(session) {
 				return errors.New("the session must be 1 to 128 printable characters")
@@ -52,17 +55,25 @@ limit, 130 when it was cancelled.`,
 				}
 				prompt = string(text)
 			}
-			return ask(cmd.Context(), p, session, prompt)
+			return ask(cmd.Context(), p, agent.Mode(mode), session, prompt)
 		},
 	}
-	cmd.Flags().StringVar(&mode, "mode", string(agent.ModeReAct), "how to work")
+	cmd.Flags().StringVar(&mode, "mode", string(agent.ModeReAct), "how to work: "+strings.Join(modeNames(), ", "))
 	cmd.Flags().StringVar(&session, "session", "", "go on with a session of this folder, or begin it (default: a new one)")
 	return cmd
 }
 
+// modeNames are the ways to work.
+func modeNames() (names []string) {
+	for _, m := range agent.Modes() {
+		names = append(names, string(m.Mode))
+	}
+	return names
+}
+
 // ask runs one prompt. Without a session it begins one, and says its name to
 // a person: in a script that would be noise, and a script can choose one.
-func ask(ctx context.Context, p program, session, prompt string) error {
+func ask(ctx context.Context, p program, mode agent.Mode, session, prompt string) error {
 	folder, err := workingFolder()
 	if err != nil {
 		return err
@@ -89,7 +100,7 @@ func ask(ctx context.Context, p program, session, prompt string) error {
 		}
 		result, err = parts.agent.Run(ctx, agent.Task{
 			RunID: id, Session: session, Folder: folder, Folders: func() []agent.Folder { return []agent.Folder{{Path: folder, Trusted: trusted}} }, Prompt: prompt,
-			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Host: host,
+			LLM: llm, Approval: cfg.Approval, Limits: cfg.Limits, Mode: mode, Host: host,
 		})
 	}
 	host.endLine()

@@ -26,6 +26,8 @@ type terminal struct {
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
+	// begun are the steps that were told of: by plan, and place in it.
+	begun map[[2]int]bool
 }
 
 // hasTerminal reports whether a person is there, who may have piped the prompt in.
@@ -70,7 +72,12 @@ func (t *terminal) Emit(e agent.Event) {
 		if e.ToolCall.Server != "" {
 			name = e.ToolCall.Server + "/" + name
 		}
+		if e.ToolCall.Part != "" {
+			name = e.ToolCall.Part + ": " + name
+		}
 		t.note("· %s %s %s", name, e.ToolCall.State, e.ToolCall.Message)
+	case agent.EventPlan:
+		t.planNote(e.Plan)
 	case agent.EventWaits:
 		t.note("· %s", e.Delta)
 	case agent.EventNotice, agent.EventAway, agent.EventHint:
@@ -93,7 +100,11 @@ func (t *terminal) note(format string, args ...any) {
 // Ask implements [agent.Host]. Without a terminal everything is denied.
 func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	if t.tty == nil {
-		return agent.Answer{Decision: agent.DecisionDeny, By: "policy", Reason: "there is no terminal to ask on; allow it in the configuration"}, nil
+		reason := "there is no terminal to ask on; allow it in the configuration"
+		if q.Plan != nil {
+			reason += `, by the rule submit_plan: "approval": {"allow": ["submit_plan"]}`
+		}
+		return agent.Answer{Decision: agent.DecisionDeny, By: "policy", Reason: reason}, nil
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,6 +112,9 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 		if a, decided := q.Recheck(); decided {
 			return a, nil
 		}
+	}
+	if q.Plan != nil {
+		return t.askPlan(ctx, q)
 	}
 	choices := t.put(q)
 	for range misreadMost {
@@ -175,7 +189,11 @@ func (t *terminal) toolQuestion(q agent.Question) {
 	if q.Server != "" {
 		name = q.Server + "/" + name
 	}
-	t.note("The agent wants to call %s: %s", name, q.Reason)
+	who := "The agent"
+	if q.Part != "" {
+		who = q.Part // of a plan
+	}
+	t.note("%s wants to call %s: %s", who, name, q.Reason)
 	if q.DefinitionChanged {
 		t.note("Its definition has changed since it was allowed.")
 	}
