@@ -185,7 +185,7 @@ type AuditFilter struct {
 
 // The bounds of one Read.
 const (
-	AuditMost  = 1000 // lines
+	AuditMost  = 1000     // lines
 	auditBytes = 64 << 20 // of files, from the end
 )
 
