@@ -69,7 +69,7 @@ type process struct {
 func startProcess(spec processSpec) (*process, error) {
 	path, err := child.Look(spec.command, spec.env)
 	if errors.Is(err, child.ErrNotFound) {
-		return nil, fmt.Errorf("%w; %s", err, pathAdvice)
+		return nil, fmt.Errorf("%w; %s. PATH=%s", err, pathAdvice, child.PathOf(spec.env))
 	}
 	if err != nil {
 		return nil, err
@@ -273,5 +273,5 @@ func (p *process) notFound() string {
 	if p.cmd.ProcessState == nil || p.cmd.ProcessState.ExitCode() != 127 {
 		return ""
 	}
-	return fmt.Sprintf(" (a program that it needs was not found in PATH=%s; %s)", child.PathOf(p.cmd.Env), pathAdvice)
+	return fmt.Sprintf(" (a program that it needs was not found in the PATH; %s. PATH=%s)", pathAdvice, child.PathOf(p.cmd.Env))
 }

@@ -38,7 +38,9 @@ It shows what they offer, and ends them again. What it reads is audited.`,
 				parts := newParts(p, hasTerminal(p))
 				defer parts.close()
 				host := openTerminal(p, parts.secrets)
-				if use == "list" {
+				name, _, _ := strings.Cut(use, " ")
+				host.quiet = name == "list" || name == "trust"
+				if name == "list" {
 					host.tty = nil // who looks is asked nothing
 				} else if len(args) > 0 {
 					host.about = args[0]
@@ -127,19 +129,37 @@ func (s *shell) ready(name string) error {
 	return s.fail("no server is called %q; `agentls mcp list` shows those of this folder", name)
 }
 
-// print writes v as JSON, or rows as a table of cleaned cells.
+// print writes v as JSON, or rows below their heads as a table of cleaned cells,
+// no wider than the terminal.
 func (s *shell) print(v any, rows [][]string) error {
 	if s.json {
 		return writeJSON(s.out, v)
 	}
-	w := tabwriter.NewWriter(s.out, 0, 4, 2, ' ', 0)
+	if len(rows) == 1 {
+		_, err := fmt.Fprintln(s.host.notes, "There are none.")
+		return err
+	}
+	var table strings.Builder
+	w := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
 		for i, cell := range row {
 			row[i] = oneLine(cell, 120)
 		}
 		fmt.Fprintln(w, strings.TrimRight(strings.Join(row, "\t"), "\t"))
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	most := columns(s.out)
+	for line := range strings.Lines(table.String()) {
+		if line = strings.TrimRight(line, "\n"); most > 0 {
+			line = cutCells(line, most)
+		}
+		if _, err := fmt.Fprintln(s.out, line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *shell) list() error {
@@ -152,7 +172,15 @@ func (s *shell) list() error {
 		}
 		rows = append(rows, []string{i.Name, string(i.Status), count(i.Tools), count(i.Resources), count(i.Prompts), i.Source, what})
 	}
-	return s.print(all, rows)
+	if err := s.print(all, rows); err != nil || s.json || columns(s.out) == 0 {
+		return err
+	}
+	for _, i := range all { // what a terminal cut
+		if i.Error != "" {
+			s.host.note("! %s: %s", i.Name, i.Error)
+		}
+	}
+	return nil
 }
 
 // startWords is what a server is started with: a command line, or an address.

@@ -22,6 +22,7 @@ type terminal struct {
 	tty        console // nil: nobody to ask
 	secrets    *mcp.Secrets
 	about      string // the server that alone is told of; empty: all
+	quiet      bool   // the command itself tells what became of servers
 	editor     string // what $VISUAL or $EDITOR names; empty: nothing
 
 	mu  sync.Mutex // one question at a time, and no note inside it
@@ -285,7 +286,7 @@ var declined = mcp.RequestAnswer{}
 
 // event prints what a person at a shell should know of a server.
 func (t *terminal) event(e mcp.Event) {
-	if t.about != "" && t.about != e.Server {
+	if t.quiet || t.about != "" && t.about != e.Server {
 		return
 	}
 	t.mu.Lock()

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Look finds a program as the child's own PATH has it, and names the
-// PATH if it is not there: editors started from a desktop often have a short
-// one.
+// Look finds a program as the child's own PATH has it. Who tells a person that it
+// is not there names the PATH, last: editors started from a desktop often have a
+// short one, a shell's can be longer than what is shown.
 func Look(command string, env []string) (string, error) {
 	if command == "" {
 		return "", errors.New("no command is configured")
@@ -25,7 +25,7 @@ func Look(command string, env []string) (string, error) {
 	if found := searchPath(command, path, env); found != "" {
 		return found, nil
 	}
-	return "", fmt.Errorf("cannot start %s: %w in PATH=%s", command, ErrNotFound, path)
+	return "", fmt.Errorf("cannot start %s: %w in the PATH", command, ErrNotFound)
 }
 
 // ErrNotFound is given for a program that is in no directory of the PATH.
