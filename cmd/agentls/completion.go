@@ -54,16 +54,16 @@ func described(name, about string) cobra.Completion {
 }
 
 // readFolder gives the configuration of the working folder, and starts nothing.
-func readFolder(c *cobra.Command, p *parts) (config.Config, string) {
+func readFolder(c *cobra.Command, p *parts) config.Config {
 	folder, err := workingFolder()
 	if err != nil {
-		return config.Default(), "" // the command itself tells it
+		return config.Default() // the command itself tells it
 	}
-	return config.Load(c.Context(), p.source, config.Request{Folders: []string{folder}, NoCommands: true}), folder
+	return config.Load(c.Context(), p.source, config.Request{Folders: []string{folder}, NoCommands: true})
 }
 
 func serverCompletions(c *cobra.Command, p *parts) (list []cobra.Completion) {
-	cfg, _ := readFolder(c, p)
+	cfg := readFolder(c, p)
 	for _, s := range cfg.Servers {
 		list = append(list, described(s.Name, s.Source))
 	}
@@ -74,7 +74,7 @@ func serverCompletions(c *cobra.Command, p *parts) (list []cobra.Completion) {
 }
 
 func providerCompletions(c *cobra.Command, p *parts) (list []cobra.Completion) {
-	cfg, _ := readFolder(c, p)
+	cfg := readFolder(c, p)
 	for _, name := range slices.Sorted(maps.Keys(cfg.Providers)) {
 		list = append(list, described(name, "configured, at "+host(cfg.Providers[name].BaseURL)))
 	}

@@ -74,13 +74,13 @@ func (d *doctor) private(dir string) {
 		if seen++; seen > mostStateFiles {
 			return fs.SkipAll
 		}
-		if err != nil {
+		if err != nil { // it is closed to us
 			foreign = append(foreign, path)
-			return nil //nolint:nilerr // told below
+			return nil
 		}
-		info, err := e.Info()
+		info, gone := e.Info()
 		switch {
-		case err != nil: // gone by now
+		case gone != nil:
 		case !isOwn(info):
 			foreign = append(foreign, path)
 		case info.Mode().Perm()&0o077 != 0 && info.Mode()&os.ModeSymlink == 0:

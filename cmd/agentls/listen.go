@@ -18,7 +18,7 @@ import (
 // listen serves one client after the other on a Unix socket, until ctx ends.
 // Each has a server of its own, with its own children.
 func listen(ctx context.Context, p program, path string) error {
-	s, err := openSocket(path, filepath.Join(p.paths().state, "listen.lock"))
+	s, err := openSocket(ctx, path, filepath.Join(p.paths().state, "listen.lock"))
 	if err != nil {
 		fmt.Fprintln(p.stderr, "agentls: "+err.Error())
 		return exitError(exitFailed)

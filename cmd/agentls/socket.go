@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,7 +28,7 @@ type socket struct {
 // openSocket makes a socket of mode 0600. One of this user's that nobody serves
 // any more is replaced; nothing else is ever removed. lock is a file that keeps
 // two processes from replacing the same one.
-func openSocket(path, lock string) (*socket, error) {
+func openSocket(ctx context.Context, path, lock string) (*socket, error) {
 	if path == "" {
 		return nil, errors.New("the path is empty; give --listen the path of a socket, such as /tmp/agentls.sock")
 	}
@@ -55,7 +56,7 @@ func openSocket(path, lock string) (*socket, error) {
 		return nil, fmt.Errorf("another agentls is opening a socket: try again (%w)", err)
 	}
 	defer unlock()
-	if err := clearSocket(path); err != nil {
+	if err := clearSocket(ctx, path); err != nil {
 		return nil, err
 	}
 	l, err := listenPrivately(path)
@@ -71,7 +72,7 @@ func openSocket(path, lock string) (*socket, error) {
 }
 
 // clearSocket makes room for a socket: it removes one that nobody serves.
-func clearSocket(path string) error {
+func clearSocket(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -83,7 +84,7 @@ func clearSocket(path string) error {
 	case !isOwn(info):
 		return fmt.Errorf("the socket %s is another user's: give another path", path)
 	}
-	conn, err := net.DialTimeout("unix", path, time.Second)
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", path)
 	switch {
 	case err == nil:
 		_ = conn.Close()
