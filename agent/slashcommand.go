@@ -60,8 +60,8 @@ func SlashCommands() []SlashCommand {
 			Params: []SlashParam{{Kind: SlashProvider}, {Kind: SlashModel}},
 		},
 		{
-			Name: "mcp", Usage: "[list | tools|resources|prompts|logs|restart|enable|disable|login|logout NAME]", About: "show the MCP servers, or act on one",
-			Params: []SlashParam{{Kind: SlashWord, Words: append([]string{MCPList}, named...)}, {Kind: SlashServer, After: named}},
+			Name: "mcp", Usage: "[list | tools|resources|prompts|logs|restart|enable|disable|logout NAME | login NAME [ADDRESS]]", About: "show the MCP servers, or act on one",
+			Params: []SlashParam{{Kind: SlashWord, Words: append([]string{MCPList}, named...)}, {Kind: SlashServer, After: named}, {Kind: SlashText, After: []string{MCPLogin}}},
 		},
 		{Name: "audit", Usage: "[N]", About: "show the last N tool calls and what allowed them (10)", Params: []SlashParam{{Kind: SlashNumber}}},
 		{Name: "undo", About: "give files the texts that they had before this session's last run"},

@@ -105,7 +105,7 @@ func TestHover(t *testing.T) {
 		"`a b`: 1. one  ", "`c` (required)")
 	check("/fake:revie|", "/fake:revie", "`fake` has no prompt `revie`; did you mean review?")
 	check("/fake|s:x", "/fakes:x", "No MCP server is named `fakes`; did you mean fake?")
-	check("/mcp |x", "/mcp", "`/mcp [list | tools|resources|prompts|logs|restart|enable|disable|login|logout NAME]`", "", "show the MCP servers, or act on one")
+	check("/mcp |x", "/mcp", "`/mcp [list | tools|resources|prompts|logs|restart|enable|disable|logout NAME | login NAME [ADDRESS]]`", "", "show the MCP servers, or act on one")
 	check("/mpc|", "/mpc", "There is no command `/mpc`, so the prompt is not sent; did you mean mcp?")
 
 	check("hi\n/m|cp", "/mcp", "Only the first line of a prompt can be a command: with this one here the prompt is not sent; to send the line as text, indent it by a space or put it into backticks.")

@@ -214,3 +214,21 @@ func TestSlashLogin(t *testing.T) {
 		}
 	}
 }
+
+// Where the browser is on another machine, the address that it ended on is given
+// behind the server's name.
+func TestLoginByALineAndItsAddress(t *testing.T) {
+	w, as, _, pages := loginWorld(t, mcptest.AuthOptions{}, mcptest.Protection{}, false)
+	first := w.ask("/mcp login remote", nil)
+	address := mcptest.Elsewhere(t, <-pages)
+	second := result[agent.Result](t, w.ask("/mcp login remote "+address, nil))
+	r := result[agent.Result](t, first)
+	for _, text := range []string{r.Text, second.Text} {
+		if !strings.Contains(text, "you are logged in") || strings.Contains(text, "code") {
+			t.Errorf("answered %q", text)
+		}
+	}
+	if n := len(as.Requests("/token")); n != 1 {
+		t.Errorf("%d codes were sent", n)
+	}
+}

@@ -20,11 +20,17 @@ func slashMCP(s *Server, q *slashRequest) (local, error) {
 	if len(q.Args) > 1 {
 		name = q.Args[1].Value
 	}
+	address := "" // that a browser elsewhere ended on
+	if len(q.Args) > 2 {
+		address = q.Args[2].Value
+	}
 	c, _ := agent.SlashCommandNamed("mcp")
 	if words := c.Params[0].Words; do != agent.MCPList && oneOf(q.command, "/mcp", do, words...) != nil {
 		return nil, q.badf("has no %q%s", clip(do, 40), suggest(do, words))
 	}
 	switch {
+	case address != "" && do != agent.MCPLogin:
+		return nil, q.badf("%s takes nothing behind the name; leave %q out", do, clip(address, 40))
 	case do == agent.MCPList && name != "":
 		return nil, q.badf("list takes no name; /mcp tools %s shows what it offers", clip(name, 60))
 	case do == agent.MCPList:
@@ -45,7 +51,7 @@ func slashMCP(s *Server, q *slashRequest) (local, error) {
 	}
 	signs := map[string]func(context.Context, mcp.ServerInfo) (loginResult, error){
 		agent.MCPLogin: func(ctx context.Context, info mcp.ServerInfo) (loginResult, error) {
-			return s.loginTo(ctx, q.command, info, "")
+			return s.loginTo(ctx, q.command, info, address)
 		},
 		agent.MCPLogout: func(ctx context.Context, info mcp.ServerInfo) (loginResult, error) {
 			return s.logout(ctx, q.command, info)

@@ -113,6 +113,7 @@ func TestSlashLinesThatAreRefused(t *testing.T) {
 		{`/model "x`, "a quote that is not closed"},
 		{"/mcp lst", `/mcp has no "lst"; did you mean list?`},
 		{"/mcp tools", "/mcp tools needs the name of a server"},
+		{"/mcp tools fake more", "/mcp tools takes nothing behind the name"},
 		{"/mcp tools fkae", `no MCP server is named "fkae"; did you mean fake?`},
 		{"/mcp list fake", "/mcp list takes no name"},
 		{"/audit many", `/audit takes a number from 1 to 1000, not "many"`},

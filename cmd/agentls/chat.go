@@ -25,7 +25,7 @@ its sessions are theirs. @server:uri mentions and / commands complete as you typ
 /help lists the commands. What you write while it works is given to the run.
 
 Enter sends, Alt+Enter or a backslash before Enter begins a new line, Tab completes,
-the arrows bring back what you wrote before. Ctrl-C or /cancel ends the run, not the
+Ctrl-G opens $EDITOR, the arrows bring back what you wrote before. Ctrl-C or /cancel ends the run, not the
 session; Ctrl-D, or Ctrl-C twice, leaves.
 
 Without a terminal each line of standard input is a prompt, and its answer goes to

@@ -87,6 +87,7 @@ func TestPastPrompts(t *testing.T) {
 	}
 	other.add("[paste 1: 9 lines]", strings.Repeat("long\n", pastChars))
 	other.add("prompt 1", "prompt 1")
+	other.add("/mcp login far http://127.0.0.1/?code=secret", "/mcp login far http://127.0.0.1/?code=secret")
 	if len(p.list) != pastMost || p.list[0] != "prompt 5" {
 		t.Errorf("%d prompts, the oldest is %q", len(p.list), p.list[0])
 	}

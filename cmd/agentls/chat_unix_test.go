@@ -161,6 +161,7 @@ const (
 	keyEscape = "\x1b"
 	keyUp     = "\x1b[A"
 	ctrlC     = "\x03"
+	ctrlG     = "\x07"
 )
 
 // writeOne is a prompt that gets a file written.
@@ -219,6 +220,8 @@ func TestChatAsks(t *testing.T) {
 		t.Errorf("the file has %q, %v", got, err)
 	}
 	c.wait(at, "and then this")
+	c.press("two" + ctrlG) // which makes three of it
+	c.wait(at, "and then thisthree")
 	c.press(ctrlC)
 	c.leave(exitOK)
 }

@@ -1,8 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	"errors"
+	"io"
 	"os/exec"
 	"strings"
 	"time"
@@ -181,17 +182,50 @@ func (s *screen) questionKey(msg tea.KeyPressMsg) (cmd tea.Cmd) {
 	return cmd
 }
 
-// lend implements [console].
+// lend implements [console]. A program that is at work when the dialogue ends is
+// ended with it.
 func (c *screenConsole) lend(cmd *exec.Cmd) error {
 	s := (*screen)(c)
 	done := make(chan error, 1)
-	var told bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.p.stdin, s.p.stdout, &told
-	s.post(func(*screen) tea.Cmd {
-		return tea.ExecProcess(cmd, func(err error) tea.Msg {
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.p.stdin, s.p.stdout, s.p.stdout
+	s.post(func(s *screen) tea.Cmd {
+		return tea.Exec(&lent{cmd, s.ended}, func(err error) tea.Msg {
 			done <- err
 			return nil
 		})
 	})
-	return <-done
+	select {
+	case err := <-done:
+		return err
+	case <-s.gone:
+		return errGone
+	}
 }
+
+var errGone = errors.New("the dialogue has ended; start it again")
+
+// lent is a program that has the terminal.
+type lent struct {
+	cmd   *exec.Cmd
+	ended <-chan struct{} // closed when the dialogue is to end
+}
+
+// Run implements [tea.ExecCommand].
+func (l *lent) Run() error {
+	if err := l.cmd.Start(); err != nil {
+		return err
+	}
+	done := make(chan error, 1)
+	go func() { done <- l.cmd.Wait() }() // ends with the program
+	select {
+	case err := <-done:
+		return err
+	case <-l.ended:
+		_ = l.cmd.Process.Kill()
+		return <-done
+	}
+}
+
+func (l *lent) SetStdin(io.Reader)  {}
+func (l *lent) SetStdout(io.Writer) {}
+func (l *lent) SetStderr(io.Writer) {}

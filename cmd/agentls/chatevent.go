@@ -21,7 +21,7 @@ type chatEvent struct {
 }
 
 // thoughtChars is how much of what a model thinks is shown.
-const thoughtChars = 200
+const thoughtChars = 60
 
 // event shows what a run tells.
 func (d *dialogue) event(params json.RawMessage) {
@@ -61,7 +61,7 @@ func (x *chatRun) take(e chatEvent) {
 	case "started":
 		x.waits, x.began = false, time.Now()
 	case string(agent.EventReasoning):
-		text := []rune(oneLine(x.thought+e.Delta, 1<<20))
+		text := []rune(x.thought + e.Delta)
 		x.thought = string(text[max(0, len(text)-thoughtChars):])
 	case string(agent.EventText):
 		x.thought = ""

@@ -78,6 +78,8 @@ func (s *screen) key(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.ClearScreen
 	case "tab":
 		return s.complete(true)
+	case "ctrl+g":
+		return s.editPrompt()
 	case "up", "ctrl+p":
 		if s.input.Line() == 0 {
 			return s.recall(s.past.back(s.input.Value()))
@@ -193,7 +195,7 @@ func (s *screen) setInput(text string) {
 // recall puts an earlier prompt in the place of what is typed.
 func (s *screen) recall(text string, ok bool) tea.Cmd {
 	if ok {
-		s.setInput(text)
+		s.setInput(s.put(text))
 	}
 	return nil
 }
@@ -224,10 +226,38 @@ func (s *screen) paste(msg tea.PasteMsg) (cmd tea.Cmd) {
 		return cmd
 	}
 	s.asked.typing()
+	return s.edit(tea.PasteMsg{Content: s.put(text)})
+}
+
+// put is what stands for a text that is put into the prompt.
+func (s *screen) put(text string) string {
 	if strings.Count(text, "\n") >= wholePaste || strings.Contains(text, "\t") || len(text) > 2000 {
-		text = s.pastes.keep(text)
+		return s.pastes.keep(text)
 	}
-	return s.edit(tea.PasteMsg{Content: text})
+	return text
+}
+
+// editPrompt takes the prompt to the person's editor, and back.
+func (s *screen) editPrompt() tea.Cmd {
+	if s.d.asks.editor == "" {
+		s.print(s.style.note(noteError, "There is no editor: set VISUAL or EDITOR to one that runs in this terminal."))
+		return nil
+	}
+	before := s.pastes.whole(s.input.Value())
+	s.d.work.Go(func() {
+		defer s.d.guard()
+		text, err := s.d.asks.edit(context.Background(), "prompt.md", before)
+		if err != nil {
+			s.d.fail(err)
+			return
+		}
+		s.post(func(s *screen) tea.Cmd {
+			s.pastes = pastes{}
+			s.setInput(s.put(strings.TrimRight(text, "\n")))
+			return nil
+		})
+	})
+	return nil
 }
 
 // pastes are the long pastes of a prompt, each by the word that stands for it.

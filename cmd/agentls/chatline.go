@@ -34,12 +34,11 @@ func (d *dialogue) line(text string) (leave bool) {
 	first, _, _ := strings.Cut(strings.TrimLeft(text, "\n"), "\n")
 	slash, isSlash := agent.ParseSlash(first)
 	own := isSlash && slices.ContainsFunc(ownCommands(), func(c ownCommand) bool { return c.name == slash.Name })
-	runs := d.live()
-	switch {
+	switch x := d.steered(); {
 	case own:
 		return d.own(slash)
-	case !isSlash && len(runs) > 0:
-		d.steer(runs[len(runs)-1], text)
+	case !isSlash && x != nil:
+		d.steer(x, text)
 	default:
 		d.ask(text)
 	}
@@ -89,7 +88,7 @@ func (d *dialogue) ownHelp() {
 			fmt.Fprintf(&b, "- `%s` — %s\n", strings.TrimSpace("/"+c.name+" "+c.usage), c.about)
 		}
 	}
-	b.WriteString("\nEnter sends, Alt+Enter begins a new line, Tab completes, Ctrl-C ends the run.\n")
+	b.WriteString("\nEnter sends, Alt+Enter begins a new line, Tab completes, Ctrl-G opens your editor, Ctrl-C ends the run.\n")
 	d.face.answer(b.String())
 	d.face.answer("")
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"agentls/agent"
 	"agentls/mcp/statefile"
 )
 
@@ -48,7 +49,7 @@ func (p *past) add(typed, whole string) {
 	if len(whole) <= pastChars {
 		typed = whole
 	}
-	if len(typed) > pastChars {
+	if l, ok := agent.ParseSlash(typed); len(typed) > pastChars || ok && l.Name == "mcp" && len(l.Args) > 2 { // a login's address
 		p.leave()
 		return
 	}

@@ -19,7 +19,8 @@ type chatRun struct {
 	id      string
 	request json.RawMessage // its id, to cancel it by
 	began   time.Time
-	waits   bool // for the run before it
+	line    bool            // it asks no model: nothing can be added to it
+	waits   bool            // for the run before it
 	calls   []*chatCall
 	thought string // the end of what the model thinks, until it says something
 	steps   []agent.PlanStep
@@ -41,7 +42,8 @@ func asServerError(err error) (*lspclient.Error, bool) { return errors.AsType[*l
 func (d *dialogue) ask(prompt string) {
 	d.mu.Lock()
 	d.some = true
-	x := &chatRun{id: newSession(), began: time.Now()}
+	slash, isSlash := agent.ParseSlash(prompt)
+	x := &chatRun{id: newSession(), began: time.Now(), line: isSlash && slash.Server == "" && !startsRun(slash.Name)}
 	params := lspclient.Command("agentls.ask", map[string]string{"prompt": prompt, "session": d.id, "runId": x.id})
 	request, wait := d.client.Request("workspace/executeCommand", params)
 	x.request = request
@@ -56,6 +58,22 @@ func (d *dialogue) ask(prompt string) {
 			d.ownHelp()
 		}
 	})
+}
+
+// startsRun reports whether a command begins a run of a mode.
+func startsRun(name string) bool {
+	c, ok := agent.SlashCommandNamed(name)
+	return ok && c.Mode != ""
+}
+
+// steered is the run that what is typed now is given to; nil: there is none.
+func (d *dialogue) steered() *chatRun {
+	for _, x := range slices.Backward(d.live()) {
+		if !x.line {
+			return x
+		}
+	}
+	return nil
 }
 
 // end shows how a run ended.
@@ -178,8 +196,8 @@ func (d *dialogue) working() (lines []string) {
 		for _, c := range x.calls {
 			lines = append(lines, fmt.Sprintf("· %s %s", callLine(c.ToolCallEvent, d.parts.secrets), c.standing()))
 		}
-		if x.thought != "" {
-			lines = append(lines, "thinks: "+x.thought)
+		if thought := oneLine(x.thought, thoughtChars); thought != "" {
+			lines = append(lines, "thinks: … "+thought)
 		}
 	}
 	return lines

@@ -22,6 +22,8 @@ type screen struct {
 	style   style
 	program *tea.Program
 	mail    *screenMail
+	ended   <-chan struct{} // closed when the dialogue is to end
+	gone    chan struct{}   // closed when nothing is shown any more
 
 	width, height int
 	input         textarea.Model
@@ -46,7 +48,7 @@ func newScreen(d *dialogue, p program) *screen {
 	s.text.style = s.style
 	s.input = newInput(s.style)
 	s.past = loadPast(d.parts.paths.state, d.parts.log)
-	s.mail = newScreenMail()
+	s.mail, s.gone = newScreenMail(), make(chan struct{})
 	return s
 }
 
@@ -151,6 +153,7 @@ func (s *screen) run(ctx context.Context) (code int, err error) {
 	var beside sync.WaitGroup
 	defer beside.Wait()
 	defer cancel()
+	s.ended = ctx.Done()
 	s.program = tea.NewProgram(s, tea.WithContext(ctx), tea.WithInput(s.p.stdin), tea.WithOutput(s.p.stdout), tea.WithEnvironment(s.p.environ), tea.WithoutSignalHandler())
 	beside.Go(func() { // ends with ctx
 		for {
@@ -168,6 +171,7 @@ func (s *screen) run(ctx context.Context) (code int, err error) {
 	})
 	_, err = s.program.Run()
 	cancel()
+	close(s.gone)
 	s.rest()
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
