@@ -29,6 +29,7 @@ func (m scheduledModel) Complete(ctx context.Context, req agent.Request, on func
 		sleep(ctx, milliseconds(rnd, 4000))
 		leave()
 	}
+	defer r.in(r.callPlace(req))()
 	first := r.in(atFirst)
 	defer first()
 	sleep(ctx, milliseconds(rnd, 2000))
@@ -43,14 +44,60 @@ func (m scheduledModel) Complete(ctx context.Context, req agent.Request, on func
 		sleep(ctx, milliseconds(rnd, 300))
 	})
 	first()
+	r.uses(resp.Usage)
 	switch {
 	case err != nil:
 	case len(resp.ToolCalls) > 0:
 		r.in(atAnswer)()
-	default:
+	case scheduledRole(req) == "":
 		r.in(atEnd)()
 	}
 	return resp, err
+}
+
+// uses adds up what the model tells.
+func (r *scheduledRun) uses(u agent.Usage) {
+	u.TotalTokens = u.PromptTokens + u.CompletionTokens
+	r.here.Lock()
+	defer r.here.Unlock()
+	r.used = r.used.Add(u)
+}
+
+// scheduledRole says whose a request is: a step's, a reviewer's, or "", that of
+// the run's own conversation.
+func scheduledRole(req agent.Request) string {
+	for _, t := range req.Tools {
+		switch t.Name {
+		case "fail_step":
+			return "step"
+		case "submit_review":
+			return "reviewer"
+		}
+	}
+	return ""
+}
+
+// callPlace is the place of a model call in the modes that plan.
+func (r *scheduledRun) callPlace(req agent.Request) string {
+	last := req.Messages[len(req.Messages)-1]
+	switch role := scheduledRole(req); {
+	case role == "reviewer":
+		return atReview
+	case role == "step" && last.Role == agent.User && strings.Contains(last.Text, revised):
+		return atRework
+	case role == "step":
+		return atStep
+	case r.planned():
+		return atPlanned
+	}
+	return ""
+}
+
+// planned reports whether a plan was accepted.
+func (r *scheduledRun) planned() bool {
+	r.here.Lock()
+	defer r.here.Unlock()
+	return r.plan != nil
 }
 
 // requestKey tells requests of a run apart, the same each time.
@@ -78,8 +125,11 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 		s.Usage = agent.Usage{PromptTokens: rnd.IntN(1000), CompletionTokens: rnd.IntN(100)}
 	}
 	what := rnd.IntN(14)
-	if r.aim == atAddedExpansion {
-		what = 13 // many turns
+	switch {
+	case r.aim == atAddedExpansion: // many turns
+		what = 13
+	case r.task.Mode.Plans(): // a run has many threads, and most are to come to their ends
+		what = rnd.IntN(28)
 	}
 	switch what {
 	case 0:
@@ -98,6 +148,11 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 		if r.aim == atEnd && rnd.IntN(2) == 0 {
 			break // an answer
 		}
+		if s.Calls = r.roleCalls(rnd, req); s.Calls != nil {
+			break
+		} else if r.task.Mode.Plans() && rnd.IntN(3) == 0 {
+			break // an answer
+		}
 		s.Calls = scheduledCalls(rnd)
 		if edits := r.aim == atEdit || r.aim == atDiagnostics; edits && rnd.IntN(2) == 0 || rnd.IntN(8) == 0 {
 			s.Calls = append(s.Calls, r.edit())
@@ -107,6 +162,52 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 		}
 	}
 	return s
+}
+
+// revised is in the notes of reviews.
+const revised = "<do it again>"
+
+// roleCalls draws calls of what a role alone is there for; nil: none.
+func (r *scheduledRun) roleCalls(rnd *rand.Rand, req agent.Request) []agent.ToolCall {
+	switch role := scheduledRole(req); {
+	case role == "step":
+		if rnd.IntN(10) == 0 {
+			return []agent.ToolCall{call("f", "fail_step", []string{`{"reason":"it cannot be done"}`, `{}`}[rnd.IntN(2)])}
+		}
+	case role == "reviewer":
+		verdicts := []string{`{"verdict":"approve","notes":""}`, `{"verdict":"approve"}`, `{"verdict":"revise","notes":"` + revised + `"}`, `{"verdict":"revise","notes":"` + revised + `"}`, `{"verdict":"perhaps"}`, `7`}
+		if rnd.IntN(4) > 0 {
+			return []agent.ToolCall{call("v", "submit_review", verdicts[rnd.IntN(len(verdicts))])}
+		}
+	case r.task.Mode.Plans() && rnd.IntN(4) > 0:
+		calls := []agent.ToolCall{call("p", "submit_plan", scheduledPlan(rnd))}
+		if rnd.IntN(8) == 0 {
+			calls = append(calls, call("q", "submit_plan", scheduledPlan(rnd)))
+		}
+		return calls
+	}
+	return nil
+}
+
+// scheduledPlan draws a plan, which may be wrong.
+func scheduledPlan(rnd *rand.Rand) string {
+	if rnd.IntN(8) == 0 {
+		return []string{`{}`, `{"steps":[]}`, planOf("a < a"), planOf("a < b", "b < a"), planOf("a", "a"), `{"steps":"none"}`}[rnd.IntN(6)]
+	}
+	var steps []string
+	for i := range 1 + rnd.IntN(4) {
+		step := fmt.Sprint("s", i)
+		for k := range i {
+			if rnd.IntN(4) == 0 {
+				if !strings.Contains(step, "<") {
+					step += " <"
+				}
+				step += fmt.Sprint(" s", k)
+			}
+		}
+		steps = append(steps, step)
+	}
+	return planOf(steps...)
 }
 
 // scheduledCalls draws calls of any tool with arguments that say what it does,
@@ -166,6 +267,12 @@ func (s *schedule) act(ctx context.Context, args json.RawMessage) (string, error
 // answer is a person's, after a while.
 func (r *scheduledRun) answer(ctx context.Context, q agent.Question) (agent.Answer, error) {
 	r.starts("a question")
+	if q.Kind == "plan" {
+		return r.answerPlan(ctx, q)
+	}
+	if q.Part != "" {
+		defer r.in(atStepQuestion)()
+	}
 	about := q.Tool + string(q.Arguments)
 	rnd := r.chance("question", about, r.count(about))
 	defer r.in(atQuestion)()
@@ -189,6 +296,34 @@ func (r *scheduledRun) answer(ctx context.Context, q agent.Question) (agent.Answ
 		return a, nil
 	}
 	r.in(atAnswered)()
+	return answer, nil
+}
+
+// answerPlan is a person's answer about a plan, after a while.
+func (r *scheduledRun) answerPlan(ctx context.Context, q agent.Question) (agent.Answer, error) {
+	rnd := r.chance("plan", r.count("plan"))
+	defer r.in(atPlanQuestion)()
+	edited := append([]agent.PlanStep(nil), q.Plan.Steps[:1]...)
+	edited[0].DependsOn, edited[0].Title = nil, "edited"
+	answers := []agent.Answer{
+		{},
+		{Decision: agent.DecisionDeny, Reason: "no answer in 600 s"},
+		{Plan: &agent.PlanAnswer{Decision: agent.PlanStop}},
+		{Plan: &agent.PlanAnswer{Decision: agent.PlanRevise, Note: "fewer steps"}},
+		{Plan: &agent.PlanAnswer{Decision: agent.PlanRun, Steps: []agent.PlanStep{}}},
+		{Plan: &agent.PlanAnswer{Decision: agent.PlanRun, Steps: edited}},
+		{Decision: agent.DecisionOnce},
+		{Decision: agent.DecisionSession},
+	}
+	answer := agent.Answer{Plan: &agent.PlanAnswer{Decision: agent.PlanRun}}
+	if n := rnd.IntN(3 * len(answers)); n < len(answers) {
+		answer = answers[n]
+	}
+	sleep(ctx, milliseconds(rnd, 3000))
+	if ctx.Err() != nil {
+		return agent.Answer{}, context.Cause(ctx)
+	}
+	r.in(atPlanAnswered)()
 	return answer, nil
 }
 

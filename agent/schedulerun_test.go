@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -15,7 +16,7 @@ import (
 )
 
 // scheduleModes are the modes that schedules are played in.
-var scheduleModes = []agent.Mode{agent.ModeReAct}
+var scheduleModes = []agent.Mode{agent.ModeReAct, agent.ModePlan}
 
 // The places at which runs are cancelled.
 const (
@@ -44,16 +45,36 @@ const (
 	atEnd            = "after the last answer"
 )
 
+// And those of the modes that plan.
+const (
+	atPlanQuestion = "in the question about a plan"
+	atPlanAnswered = "as a person answers a plan"
+	atStep         = "in a step's model call"
+	atStepPending  = "before a call of a step"
+	atStepQuestion = "in a question of a step"
+	atStepEnd      = "between steps"
+	atPlanned      = "in the model call after a plan"
+	atReview       = "in a reviewer's model call"
+	atRework       = "in the model call after a review"
+)
+
 // placesOf are the places of a mode, in about the order of a run.
-func placesOf(agent.Mode) []string {
-	return []string{
+func placesOf(mode agent.Mode) []string {
+	places := []string{
 		atStart, atQueue, atServers, atExpansion, atSettle, atRound, atFirst, atBackOff, atReasoning, atText, atAnswer, atPending, atGate,
 		atQuestion, atAnswered, atTool, atDeafTool, atEdit, atResult, atDiagnostics, atAddedExpansion, atDisk, atEnd,
 	}
+	if mode.Plans() {
+		places = append(places, atPlanQuestion, atPlanAnswered, atStep, atStepPending, atStepQuestion, atStepEnd, atPlanned)
+	}
+	if mode == agent.ModeTeam {
+		places = append(places, atReview, atRework)
+	}
+	return places
 }
 
 // momentary are the places at which a run is for no time at all.
-var momentary = []string{atStart, atRound, atAnswer, atPending, atGate, atAnswered, atResult, atEnd}
+var momentary = []string{atStart, atRound, atAnswer, atPending, atGate, atAnswered, atResult, atEnd, atPlanAnswered, atStepPending, atStepEnd}
 
 // soon is how long a run may take after its cancel (CONTRACT §5).
 const soon = 500 * time.Millisecond
@@ -79,8 +100,11 @@ type scheduledRun struct {
 	cancelled time.Time // zero: it was not
 	ended     bool
 	states    map[string]agent.ToolCallState
+	ownCalls  int // of the session's conversation
 	steps     int
-	usage     agent.Usage
+	usage     agent.Usage // that was told
+	used      agent.Usage // that the model told
+	plan      *agent.PlanState
 }
 
 // newRun draws what the n-th run is about and where it is cancelled.
@@ -93,10 +117,11 @@ func (s *schedule) newRun(n int) *scheduledRun {
 	r.host.Open(s.dir+"/open.txt", "one\n")
 	r.task = s.task
 	r.task.RunID, r.task.Host = r.name, r.host
+	r.task.Mode = scheduleModes[rnd.IntN(len(scheduleModes))]
 	r.task.Prompt = r.mark() + []string{" go", " see @fake:file://mentioned and @fake:file://none", " see @fake:file://x/stubborn"}[rnd.IntN(3)]
 	r.llm = agenttest.NewScript(s.t, r.script)
 	r.task.LLM = scheduledModel{r}
-	places := placesOf(agent.ModeReAct)
+	places := placesOf(r.task.Mode)
 	switch rnd.IntN(8) {
 	case 0: // it goes its way
 	case 1:
@@ -111,6 +136,9 @@ func (s *schedule) newRun(n int) *scheduledRun {
 	case atEdit, atDiagnostics:
 		r.task.Approval = agent.Approval{Default: "allow"}
 	case atAddedExpansion:
+		r.task.Limits.Steps += 2
+	}
+	if r.task.Mode.Plans() {
 		r.task.Limits.Steps += 2
 	}
 	if rnd.IntN(2) == 0 || r.aim == atAddedExpansion {
@@ -166,7 +194,7 @@ func (r *scheduledRun) stop() {
 	}
 	for place, n := range r.at {
 		if n > 0 {
-			r.tally.cancel(agent.ModeReAct, place)
+			r.tally.cancel(r.task.Mode, place)
 		}
 	}
 	r.cancelled = time.Now()
@@ -250,6 +278,9 @@ func (r *scheduledRun) finished(ctx context.Context, res agent.Result, err error
 		r.t.Errorf("%s: %v", r.name, err)
 	}
 	r.told(res)
+	if err := agenttest.CheckThreads(r.llm.Requests()); err != nil {
+		r.t.Errorf("%s: %v", r.name, err)
+	}
 	r.here.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -257,7 +288,7 @@ func (r *scheduledRun) finished(ctx context.Context, res agent.Result, err error
 		r.turn = nil
 	}
 	if r.calls >= 0 {
-		r.calls += len(res.ToolCalls)
+		r.calls += r.ownCalls
 	}
 	r.written[r.mark()] = err == nil // one that was cancelled may have waited for its turn
 	for _, text := range left {
@@ -279,11 +310,23 @@ func (r *scheduledRun) told(res agent.Result) {
 			r.t.Errorf("%s: the call %s, told as %s, is not in the result", r.name, id, state)
 		}
 	}
-	if r.usage != res.Usage {
-		r.t.Errorf("%s: the usage %+v, of which was told %+v", r.name, res.Usage, r.usage)
+	if r.usage != res.Usage || r.used != res.Usage {
+		r.t.Errorf("%s: the usage %+v, of which was told %+v, and the model said %+v", r.name, res.Usage, r.usage, r.used)
 	}
 	if r.steps != res.Steps {
 		r.t.Errorf("%s: %d steps, of which %d were told", r.name, res.Steps, r.steps)
+	}
+	var plan []agent.PlanStep
+	if r.plan != nil {
+		plan = r.plan.Steps
+	}
+	if !reflect.DeepEqual(plan, res.Plan) {
+		r.t.Errorf("%s: the plan %+v, of which was told %+v", r.name, res.Plan, plan)
+	}
+	for _, s := range plan {
+		if s.Status == agent.StepPending || s.Status == agent.StepRunning || s.Status == agent.StepCancelled && r.cancelled.IsZero() {
+			r.t.Errorf("%s ended with the step %+v", r.name, s)
+		}
 	}
 }
 
@@ -304,11 +347,52 @@ func (r *scheduledRun) event(e agent.Event) {
 		if strings.Contains(e.Delta, "cannot be kept on disk") {
 			defer r.lose()
 		}
+	case agent.EventPlan:
+		place = r.planEvent(e.Plan)
 	case agent.EventToolCall:
 		place = r.callEvent(*e.ToolCall)
+		if e.ToolCall.State == agent.ToolPending && e.Part != "" {
+			defer func() { r.in(atStepPending)() }()
+		}
 	}
 	r.here.Unlock()
 	r.in(place)()
+}
+
+// planEvent holds the steps of a plan against their order, and gives the place;
+// r.here is held.
+func (r *scheduledRun) planEvent(now *agent.PlanState) (place string) {
+	was := r.plan
+	r.plan = now
+	if was == nil || was.Plan != now.Plan {
+		was = &agent.PlanState{Plan: now.Plan, Steps: make([]agent.PlanStep, len(now.Steps))}
+		if r.counts["plans"]++; now.Plan != r.counts["plans"] {
+			r.t.Errorf("%s: plan %d is the %d.", r.name, now.Plan, r.counts["plans"])
+		}
+	}
+	for i, s := range now.Steps {
+		before := was.Steps[i].Status
+		if s.Status == before {
+			continue
+		}
+		ok := false
+		switch s.Status {
+		case agent.StepPending:
+			ok = before == ""
+		case agent.StepRunning:
+			ok = before == agent.StepPending
+		case agent.StepCompleted, agent.StepFailed:
+			ok, place = before == agent.StepRunning, atStepEnd
+		case agent.StepSkipped:
+			ok = before == agent.StepPending
+		case agent.StepCancelled:
+			ok = (before == agent.StepPending || before == agent.StepRunning) && !r.cancelled.IsZero()
+		}
+		if !ok {
+			r.t.Errorf("%s: the step %s of plan %d went from %q to %q", r.name, s.ID, now.Plan, before, s.Status)
+		}
+	}
+	return place
 }
 
 // lose notes that the session's file lacks something.
@@ -323,6 +407,9 @@ func (r *scheduledRun) lose() {
 func (r *scheduledRun) callEvent(e agent.ToolCallEvent) (place string) {
 	was, known := r.states[e.ID]
 	r.states[e.ID] = e.State
+	if e.State == agent.ToolPending && e.Part == "" {
+		r.ownCalls++
+	}
 	switch {
 	case e.State == agent.ToolPending && known, e.State == agent.ToolRunning && was != agent.ToolPending && was != agent.ToolRunning,
 		known && was != agent.ToolPending && was != agent.ToolRunning, e.State != agent.ToolPending && !known:

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -111,4 +112,29 @@ func checkMessage(i int, m agent.Message) error {
 		ids[c.ID] = true
 	}
 	return nil
+}
+
+// CheckThreads says where the history of a conversation was not what it had
+// been with more behind it: a request of all those that came in the order of
+// requests goes on from one before, or begins a conversation. It is for models
+// with room enough that nothing is left out of a history.
+func CheckThreads(requests []agent.Request) error {
+	var threads [][]agent.Message
+	for n, req := range requests {
+		now := req.Messages[1:] // the instructions may change
+		before := slices.IndexFunc(threads, func(t []agent.Message) bool { return goesOnFrom(t, now) })
+		switch {
+		case before >= 0:
+			threads[before] = now
+		case n == 0, !slices.ContainsFunc(now, func(m agent.Message) bool { return m.Role == agent.Assistant }):
+			threads = append(threads, now)
+		default:
+			return fmt.Errorf("the history of request %d goes on from none before: %+v", n+1, now)
+		}
+	}
+	return nil
+}
+
+func goesOnFrom(before, now []agent.Message) bool {
+	return len(now) >= len(before) && slices.EqualFunc(before, now[:len(before)], func(a, b agent.Message) bool { return reflect.DeepEqual(a, b) })
 }
