@@ -22,7 +22,7 @@ import (
 const schedules = 1000
 
 // leastCancelled is how many runs of all schedules are cancelled at each place.
-const leastCancelled = 5
+const leastCancelled = 3
 
 // scheduleSeed runs one schedule alone: those above [schedules] too.
 var scheduleSeed = flag.Int64("schedule.seed", -1, "run the schedule of this seed alone")
@@ -215,8 +215,8 @@ func (s *schedule) last() {
 	s.servers.waits, s.log.on = nil, nil
 	s.setSlow(0)
 	s.task.Limits, s.task.Approval = agent.Limits{}, agent.Approval{Default: "allow"}
-	_, llm := s.must("the last")
-	s.look(llm.Last().Messages)
+	s.must("the last")
+	s.look(s.agent.History(s.dir, s.task.Session))
 	s.close()
 	s.rest()
 	for _, r := range s.runs {
@@ -224,7 +224,7 @@ func (s *schedule) last() {
 	}
 }
 
-// look checks what the model got at last.
+// look checks what the session has at last.
 func (s *schedule) look(messages []agent.Message) {
 	s.mu.Lock() // somebody may still try to add
 	defer s.mu.Unlock()
@@ -262,75 +262,3 @@ func (s *schedule) of(ctx context.Context) *scheduledRun {
 }
 
 type scheduledKey struct{}
-
-// waits holds what the run asks of the servers.
-func (s *schedule) waits(ctx context.Context, method string) {
-	r := s.of(ctx)
-	rnd := r.chance(method, r.count(method))
-	place, most := "", 0
-	switch method {
-	case "WaitStarted":
-		r.atTurn()
-		place, most = atServers, 2500
-	case "Settle":
-		place, most = atSettle, 700
-	default: // Read, of what a person mentions
-		if place = atExpansion; r.asked() {
-			place = atAddedExpansion
-		}
-		most = 2000
-	}
-	if method == "Read" && r.inTool() {
-		place = "" // the tool's place says so
-	}
-	defer r.in(place)()
-	if rnd.IntN(3) > 0 {
-		most = 5
-	}
-	sleep(ctx, milliseconds(rnd, most))
-}
-
-// sleep sleeps unless ctx ends.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
-}
-
-// decided sees the lines of the log.
-func (s *schedule) decided(line string) {
-	if !strings.Contains(line, "tool call decided") {
-		return
-	}
-	for _, r := range s.runs {
-		if strings.Contains(line, "run="+r.task.RunID+" ") {
-			r.in(atGate)()
-		}
-	}
-}
-
-func (s *schedule) setSlow(ms int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.slow = ms
-}
-
-// scheduledDisk takes its time.
-type scheduledDisk struct {
-	hasty
-	s *schedule
-}
-
-func (d scheduledDisk) WriteAt(p []byte, off int64) (int, error) {
-	d.s.mu.Lock()
-	r, slow := d.s.turn, d.s.slow
-	d.s.mu.Unlock()
-	if r != nil {
-		defer r.in(atDisk)()
-	}
-	if rnd := d.s.chance("disk", off); slow > 0 && rnd.IntN(4) == 0 {
-		time.Sleep(milliseconds(rnd, slow))
-	}
-	return d.File.WriteAt(p, off)
-}

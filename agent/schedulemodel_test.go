@@ -2,13 +2,10 @@ package agent_test
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
 	"strings"
-	"time"
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
@@ -17,6 +14,9 @@ import (
 // scheduledModel is the model of a run: it follows the run's script, and holds
 // each answer where a provider would.
 type scheduledModel struct{ r *scheduledRun }
+
+// Model implements [agent.Described].
+func (m scheduledModel) Model() agent.Model { return m.r.llm.Model() }
 
 // Complete implements [agent.LLM].
 func (m scheduledModel) Complete(ctx context.Context, req agent.Request, on func(agent.Delta)) (agent.Response, error) {
@@ -49,7 +49,7 @@ func (m scheduledModel) Complete(ctx context.Context, req agent.Request, on func
 	case err != nil:
 	case len(resp.ToolCalls) > 0:
 		r.in(atAnswer)()
-	case scheduledRole(req) == "":
+	case scheduledRole(req) == "" && !asksForSummary(req):
 		r.in(atEnd)()
 	}
 	return resp, err
@@ -79,6 +79,9 @@ func scheduledRole(req agent.Request) string {
 
 // callPlace is the place of a model call in the modes that plan.
 func (r *scheduledRun) callPlace(req agent.Request) string {
+	if asksForSummary(req) {
+		return atCompaction
+	}
 	last := req.Messages[len(req.Messages)-1]
 	switch role := scheduledRole(req); {
 	case role == "reviewer":
@@ -118,7 +121,7 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 	if rnd.IntN(2) == 0 {
 		s.Text = []string{"some ", fmt.Sprint("text ", n)}
 	}
-	if rnd.IntN(4) == 0 {
+	if r.aim == atReasoning || rnd.IntN(4) == 0 {
 		s.Reasoning = []string{"hm"}
 	}
 	if rnd.IntN(8) > 0 { // else agentls has to count
@@ -126,7 +129,13 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 	}
 	what := rnd.IntN(14)
 	switch {
-	case r.aim == atAddedExpansion: // many turns
+	case asksForSummary(req) && rnd.IntN(4) > 0:
+		s.Text = []string{goodSummary}
+		return s
+	case r.aim == atRework && scheduledRole(req) == "step":
+		s.Text = []string{"done"}
+		return s
+	case r.aim == atRework, r.aim == atAddedExpansion, r.aim == atCompaction && what > 0: // many turns
 		what = 13
 	case r.task.Mode.Plans(): // a run has many threads, and most are to come to their ends
 		what = rnd.IntN(28)
@@ -148,13 +157,20 @@ func (r *scheduledRun) script(n int, req agent.Request) agenttest.Step {
 		if r.aim == atEnd && rnd.IntN(2) == 0 {
 			break // an answer
 		}
+		if r.llm.Of.ContextWindow > 0 {
+			s.Text = []string{textOf(n, 5000)}
+		}
+		if edits := r.aim == atEdit || r.aim == atDiagnostics; edits && rnd.IntN(3) > 0 && (scheduledRole(req) == "step" || !r.task.Mode.Plans()) {
+			s.Calls = []agent.ToolCall{r.edit()}
+			break
+		}
 		if s.Calls = r.roleCalls(rnd, req); s.Calls != nil {
 			break
 		} else if r.task.Mode.Plans() && rnd.IntN(3) == 0 {
 			break // an answer
 		}
 		s.Calls = scheduledCalls(rnd)
-		if edits := r.aim == atEdit || r.aim == atDiagnostics; edits && rnd.IntN(2) == 0 || rnd.IntN(8) == 0 {
+		if rnd.IntN(8) == 0 {
 			s.Calls = append(s.Calls, r.edit())
 		}
 		if rnd.IntN(8) == 0 {
@@ -176,6 +192,9 @@ func (r *scheduledRun) roleCalls(rnd *rand.Rand, req agent.Request) []agent.Tool
 		}
 	case role == "reviewer":
 		verdicts := []string{`{"verdict":"approve","notes":""}`, `{"verdict":"approve"}`, `{"verdict":"revise","notes":"` + revised + `"}`, `{"verdict":"revise","notes":"` + revised + `"}`, `{"verdict":"perhaps"}`, `7`}
+		if r.aim == atRework {
+			return []agent.ToolCall{call("v", "submit_review", verdicts[2])}
+		}
 		if rnd.IntN(4) > 0 {
 			return []agent.ToolCall{call("v", "submit_review", verdicts[rnd.IntN(len(verdicts))])}
 		}
@@ -232,114 +251,4 @@ func scheduledCalls(rnd *rand.Rand) (calls []agent.ToolCall) {
 func (r *scheduledRun) edit() agent.ToolCall {
 	text, _ := r.host.Document(r.dir + "/open.txt")
 	return call("edit", "edit_file", fmt.Sprintf(`{"path":"open.txt","edits":[{"old":%q,"new":%q}]}`, text, text+"more\n"))
-}
-
-// act is what the tools do: what their arguments say.
-func (s *schedule) act(ctx context.Context, args json.RawMessage) (string, error) {
-	r := s.of(ctx)
-	r.starts("a tool")
-	var in struct {
-		Do string
-		MS int
-	}
-	_ = json.Unmarshal(args, &in) // the zero value does nothing
-	if in.Do == "deaf" {
-		defer r.in(atDeafTool)()
-		return "late", s.deaf(ctx)
-	}
-	defer r.in(atTool)()
-	switch in.Do {
-	case "wait":
-		sleep(ctx, time.Duration(in.MS)*time.Millisecond)
-		if ctx.Err() != nil {
-			return "", context.Cause(ctx)
-		}
-	case "fail":
-		return "", errors.New("no such thing")
-	case "panic":
-		panic("a tool's bug")
-	case "long":
-		return strings.Repeat("long line\n", 500), nil
-	}
-	return "did " + string(args), nil
-}
-
-// answer is a person's, after a while.
-func (r *scheduledRun) answer(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	r.starts("a question")
-	if q.Kind == "plan" {
-		return r.answerPlan(ctx, q)
-	}
-	if q.Part != "" {
-		defer r.in(atStepQuestion)()
-	}
-	about := q.Tool + string(q.Arguments)
-	rnd := r.chance("question", about, r.count(about))
-	defer r.in(atQuestion)()
-	answer := []agent.Answer{
-		{Decision: agent.DecisionOnce},
-		{Decision: agent.DecisionSession},
-		{Decision: agent.DecisionAlways},
-		{},
-		{Decision: agent.DecisionDeny, Reason: "not now"},
-		{Decision: agent.DecisionOnce, Arguments: []byte(`{"text":"edited"}`)},
-		{Decision: agent.DecisionOnce, Arguments: []byte(`7`)},
-	}[rnd.IntN(7)]
-	sleep(ctx, milliseconds(rnd, 1500))
-	if ctx.Err() != nil {
-		if rnd.IntN(10) == 0 { // whatever the person says now
-			return answer, nil
-		}
-		return agent.Answer{}, context.Cause(ctx)
-	}
-	if a, ok := q.Recheck(); ok {
-		return a, nil
-	}
-	r.in(atAnswered)()
-	return answer, nil
-}
-
-// answerPlan is a person's answer about a plan, after a while.
-func (r *scheduledRun) answerPlan(ctx context.Context, q agent.Question) (agent.Answer, error) {
-	rnd := r.chance("plan", r.count("plan"))
-	defer r.in(atPlanQuestion)()
-	edited := append([]agent.PlanStep(nil), q.Plan.Steps[:1]...)
-	edited[0].DependsOn, edited[0].Title = nil, "edited"
-	answers := []agent.Answer{
-		{},
-		{Decision: agent.DecisionDeny, Reason: "no answer in 600 s"},
-		{Plan: &agent.PlanAnswer{Decision: agent.PlanStop}},
-		{Plan: &agent.PlanAnswer{Decision: agent.PlanRevise, Note: "fewer steps"}},
-		{Plan: &agent.PlanAnswer{Decision: agent.PlanRun, Steps: []agent.PlanStep{}}},
-		{Plan: &agent.PlanAnswer{Decision: agent.PlanRun, Steps: edited}},
-		{Decision: agent.DecisionOnce},
-		{Decision: agent.DecisionSession},
-	}
-	answer := agent.Answer{Plan: &agent.PlanAnswer{Decision: agent.PlanRun}}
-	if n := rnd.IntN(3 * len(answers)); n < len(answers) {
-		answer = answers[n]
-	}
-	sleep(ctx, milliseconds(rnd, 3000))
-	if ctx.Err() != nil {
-		return agent.Answer{}, context.Cause(ctx)
-	}
-	r.in(atPlanAnswered)()
-	return answer, nil
-}
-
-// editing is what the editor does with an edit: it takes a while, and a cancel
-// does not break it off.
-func (r *scheduledRun) editing(agent.Edit) error {
-	r.starts("an edit")
-	defer r.in(atEdit)()
-	rnd := r.chance("edit", r.count("edit"))
-	time.Sleep(milliseconds(rnd, 1500))
-	return []error{nil, nil, nil, agent.ErrStale, agent.ErrUnconfirmed}[rnd.IntN(5)]
-}
-
-// diagnostics are those of an edited document.
-func (r *scheduledRun) diagnostics(ctx context.Context, _ string) []string {
-	defer r.in(atDiagnostics)()
-	sleep(ctx, milliseconds(r.chance("diagnostics", r.count("diagnostics")), 900))
-	return []string{"1:1: error: wrong [test]"}
 }
