@@ -256,7 +256,9 @@ func TestPlansAreBounded(t *testing.T) {
 	}
 }
 
-// A question is answered without a plan, and a planner changes nothing itself.
+// anthropics/claude-code#33037, anomalyco/opencode#32793, anomalyco/opencode#3038:
+// a planner changes nothing itself, and hears what to do instead. A question is
+// answered without a plan.
 func TestPlannerOnlyLooks(t *testing.T) {
 	w := newWorld(t)
 	res, llm, err := w.plan(t.Context(), "what is it?", cast{"planner": {

@@ -10,6 +10,9 @@ import (
 // putPlan asks a person about a plan, whose edited steps it leaves in p. One
 // that does not want it to run ends the run, or wants another plan.
 func (a *Agent) putPlan(ctx context.Context, t *thread, p *pending, v verdict) permit {
+	if t.tokensLeft() <= 0 { // nobody is asked about what cannot run
+		return permit{callResult: failed("no step can run: " + t.limit().why + "." + notRun)}
+	}
 	q := a.question(t, *p, v)
 	for range maxAsked {
 		answer, err := t.task.Host.Ask(ctx, q)

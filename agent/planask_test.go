@@ -37,6 +37,7 @@ func (w *world) submits() (out []agent.AuditEntry) {
 	return lines
 }
 
+// slopus/happy#808: a plan that is sent back with a note is made anew by it.
 func TestPlanIsRevised(t *testing.T) {
 	w := newWorld(t)
 	w.host.Answer = planAnswers(decides(agent.PlanAnswer{Decision: agent.PlanRevise, Note: "Tests first."}), decides(agent.PlanAnswer{Decision: agent.PlanRevise}))
@@ -107,6 +108,7 @@ func TestPlanIsEdited(t *testing.T) {
 	})
 }
 
+// anthropics/claude-code#26520: a person can leave a plan, and the run ends there.
 func TestPlanIsStopped(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer agent.Answer
@@ -177,6 +179,33 @@ func TestPlanUnderRules(t *testing.T) {
 				t.Errorf("%+v", lines)
 			}
 		})
+	}
+}
+
+// anthropics/claude-code#49977: a planner that submits the same plan again,
+// whatever is said to it, comes to an end.
+func TestPlanIsSentBackForGood(t *testing.T) {
+	w := newWorld(t)
+	w.host.Answer = func(context.Context, agent.Question) (agent.Answer, error) {
+		return decides(agent.PlanAnswer{Decision: agent.PlanRevise, Note: "no"}), nil
+	}
+	again := make([]agenttest.Step, 9)
+	for i := range again {
+		again[i] = submit("a")
+	}
+	res, _, err := w.plan(t.Context(), "change it", cast{"planner": again})
+	if err != nil || res.Status != agent.StatusStopped || res.StopReason != "loop" || len(w.host.Questions()) != 4 || res.Plan != nil {
+		t.Errorf("%+v %v", res, err)
+	}
+}
+
+// Nobody is asked about a plan for which there are no tokens left.
+func TestPlanWithoutTokens(t *testing.T) {
+	w := newWorld(t)
+	w.task.Limits.Tokens = 10
+	res, _, err := w.plan(t.Context(), "change it", cast{"planner": {{Calls: submit("a").Calls, Usage: agent.Usage{TotalTokens: 10}}}})
+	if err != nil || res.StopReason != "max_tokens" || len(w.host.Questions()) > 0 || res.ToolCalls[0].Status != agent.Failed {
+		t.Errorf("%+v %v", res, err)
 	}
 }
 

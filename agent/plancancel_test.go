@@ -136,7 +136,8 @@ var planPlaces = []struct {
 	}},
 }
 
-// A cancel ends a plan wherever it is: within the grace, with all its steps; no
+// agentscope-ai/agentscope-java#2408, gotgenes/pi-packages#403, anomalyco/opencode#28866:
+// a cancel ends a plan wherever it is: within the grace, with all its steps; no
 // step begins after it, the history stays valid and says of each step what
 // became of it, and the next prompt is answered.
 func TestPlanIsCancelled(t *testing.T) {

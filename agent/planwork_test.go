@@ -116,7 +116,7 @@ func TestPlanIsOutOfTokens(t *testing.T) {
 	})
 }
 
-// Two steps that change one file: the one that has not seen what the other
+// NousResearch/hermes-agent#44965: two steps that change one file: the one that has not seen what the other
 // wrote writes nothing. What the other has read does not count for it.
 func TestPlanStepsDoNotOverwriteEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -169,7 +169,7 @@ func TestPlanStepsDoNotOverwriteEachOther(t *testing.T) {
 	})
 }
 
-// What a person adds reaches each step that is at work, those that begin later,
+// anomalyco/opencode#32425: what a person adds reaches each step that is at work, those that begin later,
 // and the planner; its mentions are read once, and the session has it once.
 func TestPlanIsSteered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write the snapshots anew")
 // only (go test ./agent -run Toolsnaps -update).
 func TestToolsnaps(t *testing.T) {
 	all := builtins()
+	all = append(all, (&run{}).submitPlanTool(), failStepTool(nil), submitReviewTool(nil))
 	a := &Agent{}
 	for _, virtual := range a.resourceTools("example") {
 		virtual.name = "mcp__example__" + virtual.name
