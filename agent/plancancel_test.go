@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -149,12 +150,10 @@ func TestPlanIsCancelled(t *testing.T) {
 				ctx, stop := context.WithCancelCause(context.Background())
 				c := &planCell{world: w, most: time.Millisecond}
 				var at time.Time
-				c.cancel = func() {
-					if at.IsZero() {
-						at = time.Now()
-						stop(agent.ErrCancelled)
-					}
-				}
+				c.cancel = sync.OnceFunc(func() {
+					at = time.Now()
+					stop(agent.ErrCancelled)
+				})
 				c.cast = cast{"planner": {submit("a", "b < a", "c")}, "step a": {agenttest.Text("a is done")}, "step b": {agenttest.Text("b is done")}, "step c": {agenttest.Text("c is done")}}
 				p.set(c)
 				timer := time.AfterFunc(time.Minute, c.cancel)

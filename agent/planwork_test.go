@@ -126,8 +126,11 @@ func TestPlanStepsDoNotOverwriteEachOther(t *testing.T) {
 			t.Fatal(err)
 		}
 		read := agenttest.Call(call("r", "read_file", `{"path":"f.txt"}`))
-		written := make(chan struct{})
+		seen, written := make(chan struct{}), make(chan struct{})
 		w.host.On = func(e agent.Event) {
+			if c := e.ToolCall; c != nil && c.Tool == "read_file" && c.State == agent.ToolCallState(agent.Completed) && c.Part == "step 2" {
+				close(seen)
+			}
 			if c := e.ToolCall; c != nil && c.Tool == "write_file" && c.State == agent.ToolCallState(agent.Completed) && c.Part == "step 1" {
 				close(written)
 			}
@@ -137,7 +140,7 @@ func TestPlanStepsDoNotOverwriteEachOther(t *testing.T) {
 		}
 		res, llm, err := w.plan(t.Context(), "change it", cast{
 			"planner": {read, submit("a", "b", "c < a b")},
-			"step a":  {read, agenttest.Call(write("of a")...), agenttest.Text("a is done")},
+			"step a":  {read, {Wait: seen, Calls: write("of a")}, agenttest.Text("a is done")},
 			"step b":  {read, {Wait: written, Calls: write("of b")}, agenttest.Text("b is not done")},
 			"step c":  {agenttest.Call(write("of c")...), agenttest.Text("c is not done")},
 		})
