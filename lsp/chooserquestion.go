@@ -209,13 +209,7 @@ func (c *chooser) tellNothing(found []config.Found) {
 	}
 	text := "agentls: no model was found that could answer. " + strings.Join(parts, ". ")
 	if len(parts) == 0 {
-		var keys, programs []string
-		for _, k := range config.KnownProviders() {
-			keys = append(keys, k.KeyVariables[0])
-		}
-		for _, k := range c.discovery(c.s.cfg.Load()).Local {
-			programs = append(programs, k.Title)
-		}
+		keys, programs := c.discovery(c.s.cfg.Load()).LookedFor()
 		text = "agentls: no model was found: there is no key in the environment that your editor started with (" + strings.Join(keys[:3], ", ") +
 			", …), and nothing that serves models answers on this machine (" + strings.Join(programs[:min(3, len(programs))], ", ") + ", …)"
 	}

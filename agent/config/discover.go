@@ -69,6 +69,18 @@ func (d Discovery) Discover(ctx context.Context) []Found {
 	return found
 }
 
+// LookedFor names what Discover looks for beside what is configured: the
+// variables that may hold a key, and the programs on this machine.
+func (d Discovery) LookedFor() (keys, programs []string) {
+	for _, k := range KnownProviders() {
+		keys = append(keys, k.KeyVariables[0])
+	}
+	for _, k := range d.Local {
+		programs = append(programs, k.Title)
+	}
+	return keys, programs
+}
+
 // probed: nobody said that it is there.
 func (f Found) probed() bool { return f.Here && !f.Configured }
 

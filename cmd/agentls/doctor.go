@@ -121,6 +121,7 @@ func (d *doctor) examine(ctx context.Context, folder string, try bool) {
 	began := time.Now()
 	cfg := d.parts.openFolder(ctx, folder) // the servers start meanwhile
 	d.configuration(cfg)
+	d.folder(folder)
 	d.provider(ctx, cfg, try)
 	d.servers(ctx, began)
 	d.state()
@@ -133,6 +134,15 @@ func (d *doctor) environment() {
 	for _, f := range faults {
 		d.say(tooBad, "environment", "", "%s", f)
 	}
+}
+
+// folder says whether what comes with the folder counts.
+func (d *doctor) folder(folder string) {
+	if d.parts.manager.FolderTrusted(folder) {
+		d.say(good, "folder", "", "%s is trusted: its AGENTS.md and git count", folder)
+		return
+	}
+	d.say(absent, "folder", "", "%s is not trusted: its AGENTS.md and git do not count; `agentls mcp trust` trusts it", folder)
 }
 
 // configuration names the files that count, and what is wrong with them.

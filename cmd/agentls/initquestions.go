@@ -26,7 +26,9 @@ func (i *initialization) choose(ctx context.Context) (config.Target, error) {
 		return config.Target{}, i.listFound(found)
 	}
 	if len(found) == 0 {
-		i.host.note("No program that serves models answers on this machine, and no key of a well-known service is in the environment.")
+		keys, programs := i.setup().LookedFor()
+		fmt.Fprintf(i.host.tty, "No program that serves models answers on this machine (%s), and the environment has no key of a known service (%s). Start one, or set a key, and run agentls init again; or give an address.\n",
+			strings.Join(programs, ", "), config.Some(keys))
 	}
 	for {
 		t, err := i.chooseOnce(ctx, found)
@@ -50,7 +52,7 @@ func (i *initialization) chooseOnce(ctx context.Context, found []config.Found) (
 		}
 	}
 	p.names = append(p.names, address, offline)
-	p.lines = append(p.lines, "another address of an OpenAI-compatible API", "offline: the built-in stand-in, which is no language model")
+	p.lines = append(p.lines, "another address of an OpenAI-compatible API, or a service by its name", "offline: the built-in stand-in, which is no language model")
 	n, err := p.pick(ctx)
 	if err != nil {
 		return t, err
@@ -90,8 +92,11 @@ func (i *initialization) askAddress(ctx context.Context) (w config.Wish, err err
 		}
 		return strings.TrimSpace(line), err
 	}
-	if w.BaseURL, err = ask("Its address, such as http://127.0.0.1:8080/v1"); err != nil {
+	if w.BaseURL, err = ask("Its address, such as http://127.0.0.1:8080/v1, or the name of a service"); err != nil {
 		return w, err
+	}
+	if _, known := i.setup().Named(w.BaseURL); known {
+		return config.Wish{Provider: w.BaseURL}, nil
 	}
 	if !strings.Contains(w.BaseURL, "://") { // as people write it
 		w.BaseURL = "https://" + w.BaseURL
