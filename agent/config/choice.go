@@ -66,7 +66,7 @@ func (p Provider) usable() Provider {
 	case p.APIKey == "" && p.noKey != "":
 		p.Err = p.noKey
 	case p.Model == "":
-		p.Err = cmp.Or(p.noModel, fmt.Sprintf("the provider %q has no model; choose one with agentls.setup, or set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name))
+		p.Err = cmp.Or(p.noModel, fmt.Sprintf("the provider %q has no model; choose one with agentls.setup or `agentls init`, or set providers.%s.model to one that `agentls doctor` lists", p.Name, p.Name))
 	}
 	return p
 }

@@ -86,7 +86,7 @@ func (l *loader) preset(p *Provider, named string) {
 		p.noBase = fmt.Sprintf("the provider %q has no baseURL; set providers.%s.baseURL to the address of your resource, or %s in the environment", p.Name, p.Name, k.BaseVariable)
 	}
 	if p.Model == "" && k.Name == openAI && p.APIKey != "" {
-		p.noModel = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup, or set OPENAI_MODEL to one that `agentls doctor` lists"
+		p.noModel = "OPENAI_API_KEY is set but no model is chosen; choose one with agentls.setup or `agentls init`, or set OPENAI_MODEL to one that `agentls doctor` lists"
 	}
 }
 

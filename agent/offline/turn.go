@@ -11,8 +11,8 @@ import (
 
 // notice stands at the head of the first answer of a conversation.
 const notice = "I am the offline stand-in of agentls, not a language model: I follow a few fixed rules. " +
-	"For a real model run the command `agentls.setup` in your editor (in a prompt buffer it is the code action “Set up a model…”): it finds what runs on this machine and what you have a key for. " +
-	"In a shell set `OPENAI_API_KEY` and `OPENAI_MODEL`, or write `provider` and `providers` into the configuration; `agentls doctor` says where that is and what it finds."
+	"For a real model run the command `agentls.setup` in your editor (in a prompt buffer it is the code action “Set up a model…”), or `agentls init` in a shell: they find what runs on this machine and what you have a key for. " +
+	"Or set `OPENAI_API_KEY` and `OPENAI_MODEL`, or write `provider` and `providers` into the configuration; `agentls doctor` says where that is and what it finds."
 
 // usage says what the rules are.
 const usage = "I can quote resources that you mention (`@server:scheme://path`), and call a tool that you name, such as `call read_file {\"path\": \"README.md\"}` or `read_file README.md`. " +
