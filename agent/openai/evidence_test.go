@@ -15,7 +15,7 @@ func TestFaultsOfTheLibrary(t *testing.T) {
 	list := proofs.Read(t, file, 1)
 	proofs.Open(t).Check(t, file, list)
 	for _, e := range list {
-		for _, name := range strings.Fields(e.Cells[0]) {
+		for name := range strings.FieldsSeq(e.Cells[0]) {
 			if !slices.ContainsFunc(recordings, func(r recording) bool { return r.file == name }) {
 				t.Errorf("%s: %s: no recording %s is played", file, e.Name, name)
 			}

@@ -3,6 +3,7 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -47,11 +48,11 @@ func (t *thoughtParts) add(part map[string]json.RawMessage) {
 	if t.size > maxThoughtParts {
 		return
 	}
-	for i := len(t.parts) - 1; i >= 0; i-- {
-		was := t.parts[i].rest
+	for i, p := range slices.Backward(t.parts) {
+		was := p.rest
 		same := bytes.Equal(was["type"], part["type"]) && bytes.Equal(was["index"], part["index"])
 		if same && (given(part["index"]) || i == len(t.parts)-1 && !given(was["signature"])) {
-			t.parts[i].join(part, &t.size)
+			p.join(part, &t.size)
 			return
 		}
 	}
