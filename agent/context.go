@@ -210,6 +210,19 @@ func (t *thread) tooMuch(f fit, tools int) string {
 		prompt, tools, f.fixed, name, t.window(), strings.ToUpper(what[:1])+what[1:], cmp.Or(t.model().Advice, "contextWindow in the provider's settings says how much the model takes"))
 }
 
+// prepare lets the model's provider find out how much fits.
+func (t *thread) prepare(ctx context.Context) {
+	p, ok := t.task.LLM.(Preparing)
+	if !ok {
+		return
+	}
+	p.Prepare(ctx, func(d Delta) {
+		if d.Notice != "" {
+			t.emit(Event{Kind: EventNotice, Delta: d.Notice})
+		}
+	})
+}
+
 // askFitting asks with a request that fits. A provider that refuses it for its
 // length all the same is asked once more, with much less
 // (editor-code-assistant/eca#391: never for ever).

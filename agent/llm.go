@@ -18,6 +18,13 @@ type LLM interface {
 	Complete(ctx context.Context, req Request, on func(Delta)) (Response, error)
 }
 
+// Preparing is an [LLM] that finds out how its model is served before a request
+// is put together for it; what [Described] tells may be another thing then.
+// Prepare returns soon after ctx ends.
+type Preparing interface {
+	Prepare(ctx context.Context, on func(Delta))
+}
+
 // Request is one call of the model.
 type Request struct {
 	Messages []Message

@@ -78,6 +78,7 @@ func (r *run) begin(ctx context.Context) {
 // (github/copilot-cli#3125). It gives how the run ends, nil when it goes on.
 func (t *thread) step(ctx context.Context) (*ending, error) {
 	within(ctx, settleWait, t.a.manager.Settle)
+	t.prepare(ctx)
 	set := t.toolset()
 	resp, err := t.complete(ctx, set)
 	t.answered(resp.Text)

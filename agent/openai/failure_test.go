@@ -280,8 +280,9 @@ func TestUnknownModelIsToldWithTheNearest(t *testing.T) {
 	for list, says := range map[string]string{
 		`{"data":[{"id":"qwen3:8b"},{"id":"llama3.2"},{"id":"[x](command:y)"}]}`: `has no model "qwen3:8"; did you mean qwen3:8b: set the provider's model`,
 		`{"data":[{"id":"llama3.2"},{"id":"phi\u202e4"}]}`:                       `"qwen3:8"; there are llama3.2, phi4: set`,
-		`{"data":[]}`: `has no model "qwen3:8": set`,
-		`no list`:     `has no model "qwen3:8": set`,
+		`{"data":[{"id":"qwen3:8"}]}`:                                            `refuses the request for model "qwen3:8": see what it says`,
+		`{"data":[]}`:                                                            `has no model "qwen3:8": set`,
+		`no list`:                                                                `has no model "qwen3:8": set`,
 	} {
 		l := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodGet {

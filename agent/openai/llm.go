@@ -109,11 +109,6 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 	if l.o.Model == "" {
 		return agent.Response{}, l.failures.config("no model is set for %s: set the provider's model", l.url.Host)
 	}
-	if l.ollama != nil {
-		if err := l.fitsOllama(ctx, req, on); err != nil && ctx.Err() == nil {
-			return agent.Response{}, err
-		}
-	}
 	a := answer{limit: l.limits.answer}
 	norm, err := l.stream(ctx, req, &a, on)
 	switch {
@@ -126,8 +121,8 @@ func (l *LLM) Complete(ctx context.Context, req agent.Request, on func(agent.Del
 		return a.partial(), context.Cause(ctx)
 	}
 	err = l.failures.wrap(err)
-	if errors.Is(err, errNoModel) {
-		err = l.nearestModel(ctx, err)
+	if e, ok := errors.AsType[*noModelError](err); ok {
+		err = l.nearestModel(ctx, e.said, err)
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)

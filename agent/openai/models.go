@@ -81,20 +81,19 @@ func (l *LLM) unlisted(ctx, tctx context.Context, err error) error {
 const nearestTime = 3 * time.Second
 
 // nearestModel adds to an error about a model that is not there those that
-// were perhaps meant.
-func (l *LLM) nearestModel(ctx context.Context, err error) error {
-	pe := agent.AsProviderError(err)
+// were perhaps meant. One that is listed is refused for another reason.
+func (l *LLM) nearestModel(ctx context.Context, said string, err error) error {
 	ctx, cancel := context.WithTimeout(ctx, nearestTime)
 	defer cancel()
 	names, e := l.Models(ctx)
-	if e != nil || len(names) == 0 || slices.Contains(names, l.o.Model) {
+	if e != nil || len(names) == 0 {
 		return err
 	}
+	if slices.Contains(names, l.o.Model) {
+		return l.failures.refusedRequest(said)
+	}
 	names = slices.DeleteFunc(names, func(name string) bool { return len(name) > maxModelName })
-	out := *pe
-	said := strings.TrimSuffix(pe.Message, afterModel)
-	out.Message = l.failures.make(pe.Kind, false, nil, "%s%s%s", said, strings.TrimSuffix(agent.Suggest(l.o.Model, names), "?"), afterModel).Message
-	return &out
+	return l.failures.unknownModel(said, strings.TrimSuffix(agent.Suggest(l.o.Model, names), "?"))
 }
 
 // maxModelName is how long a name is that is looked at, in bytes.

@@ -78,3 +78,17 @@ func (l *LLM) takesNoImages() bool {
 	}
 	return name == "gpt-4"
 }
+
+// bytesOf is the text of a request, in bytes.
+func bytesOf(req agent.Request) (n int) {
+	for _, m := range req.Messages {
+		n += len(m.Text)
+		for _, c := range m.ToolCalls {
+			n += len(c.Name) + len(c.Arguments)
+		}
+	}
+	for _, t := range req.Tools {
+		n += len(t.Name) + len(t.Description) + len(t.Schema)
+	}
+	return n
+}

@@ -24,13 +24,12 @@ import (
 type ollama struct {
 	turn chan struct{} // one at a time asks
 
-	mu      sync.Mutex
-	window  int  // in tokens, that the model is loaded with; 0: not known
-	most    int  // that the model itself could take; 0: not known
-	shown   bool // /api/show has answered
-	blind   bool // the model takes no images
-	loaded  bool // its loading was asked for
-	refused int  // the window for which a request was given back
+	mu     sync.Mutex
+	window int  // in tokens, that the model is loaded with; 0: not known
+	most   int  // that the model itself could take; 0: not known
+	shown  bool // /api/show has answered
+	blind  bool // the model takes no images
+	loaded bool // its loading was asked for
 }
 
 // ollamaPort is where Ollama listens where nothing else is said.
@@ -181,41 +180,13 @@ func (l *LLM) served() (window int, advice string) {
 		l.url.Host, l.o.Model, o.window, could, better, better)
 }
 
-// fitsOllama looks how the model is served before it is asked. A request that
-// would be cut is given back once for each window, as other providers refuse it:
-// whoever asked then knows the window.
-func (l *LLM) fitsOllama(ctx context.Context, req agent.Request, on func(agent.Delta)) error {
+// Prepare implements [agent.Preparing].
+func (l *LLM) Prepare(ctx context.Context, on func(agent.Delta)) {
+	if l.ollama == nil {
+		return
+	}
 	l.look(ctx, true)
-	window, advice := l.served()
-	if advice != "" {
+	if _, advice := l.served(); advice != "" {
 		l.notice("window", on, advice)
 	}
-	if window == 0 {
-		return nil
-	}
-	room := window - min(window/4, 8192)
-	l.ollama.mu.Lock()
-	again := l.ollama.refused == window
-	l.ollama.refused = window
-	l.ollama.mu.Unlock()
-	if again || bytesOf(req)/3 <= room {
-		return nil
-	}
-	pe := l.failures.make(agent.KindContext, false, nil, "the request does not fit into the context window of %d tokens with which Ollama at %s has loaded the model %q, and would be cut: mention less, start a new session, or set OLLAMA_CONTEXT_LENGTH where Ollama starts to more", window, l.url.Host, l.o.Model)
-	pe.Window = window
-	return pe
-}
-
-// bytesOf is the text of a request, in bytes.
-func bytesOf(req agent.Request) (n int) {
-	for _, m := range req.Messages {
-		n += len(m.Text)
-		for _, c := range m.ToolCalls {
-			n += len(c.Name) + len(c.Arguments)
-		}
-	}
-	for _, t := range req.Tools {
-		n += len(t.Name) + len(t.Description) + len(t.Schema)
-	}
-	return n
 }

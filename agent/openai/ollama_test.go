@@ -1,7 +1,8 @@
 package openai
 
 import (
-	"encoding/json"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -75,28 +76,26 @@ func notices(to *[]string) func(agent.Delta) {
 }
 
 // Ollama loads models with a small window and drops the front of what is longer:
-// a request is not sent to be cut, and a person is told once.
+// the window is known before a request is made, and a person is told once.
 func TestOllamaWindow(t *testing.T) {
 	for name, c := range map[string]struct {
-		fake    fakeOllama
-		change  func(*Options)
-		bytes   int
-		refused bool // the first one
-		window  int  // that is known then; 0: nothing is
-		told    string
-		asked   string // besides the completion
+		fake   fakeOllama
+		change func(*Options)
+		window int // that is known then; 0: nothing is
+		told   string
+		asked  string
 	}{
-		"small, long":          {fake: fakeOllama{window: 4096}, bytes: 12000, refused: true, window: 4096, told: "4096 tokens, of the 40960 that it could take: set OLLAMA_CONTEXT_LENGTH=32768", asked: "show ps generate ps"},
-		"small, short":         {fake: fakeOllama{window: 4096}, bytes: 400, window: 4096, told: "`PARAMETER num_ctx 32768`", asked: "show ps generate ps"},
-		"loaded":               {fake: fakeOllama{window: 4096, loaded: true}, bytes: 12000, refused: true, window: 4096, told: "4096", asked: "show ps"},
-		"large":                {fake: fakeOllama{window: 32768, loaded: true}, bytes: 12000, window: 32768, asked: "show ps"},
-		"large, long":          {fake: fakeOllama{window: 32768, loaded: true}, bytes: 120000, refused: true, window: 32768, asked: "show ps"},
-		"a Modelfile":          {fake: fakeOllama{old: true, loaded: true, parameters: "num_ctx                        8192\nstop                           \"<|im_end|>\""}, bytes: 400, window: 8192, told: "8192", asked: "show ps"},
-		"an old one":           {fake: fakeOllama{old: true}, bytes: 12000, asked: "show ps generate ps"},
-		"in a cloud":           {fake: fakeOllama{}, change: func(o *Options) { o.Model = "gpt-oss:120b-cloud" }, bytes: 12000, asked: "show ps"},
-		"elsewhere":            {fake: fakeOllama{window: 4096, loaded: true}, change: func(o *Options) { o.BaseURL, o.Ollama = "https://gpu.example/v1", true }, bytes: 400, window: 4096, told: "gpu.example", asked: "show ps"},
-		"configured":           {fake: fakeOllama{window: 32768, loaded: true}, change: func(o *Options) { o.ContextWindow = 20000 }, bytes: 400, window: 20000, asked: "show ps"},
-		"configured too large": {fake: fakeOllama{window: 4096, loaded: true}, change: func(o *Options) { o.ContextWindow = 20000 }, bytes: 400, window: 4096, told: "4096", asked: "show ps"},
+		"small":                {fake: fakeOllama{window: 4096}, window: 4096, told: "4096 tokens, of the 40960 that it could take: set OLLAMA_CONTEXT_LENGTH=32768", asked: "show ps generate ps"},
+		"loaded":               {fake: fakeOllama{window: 4096, loaded: true}, window: 4096, told: "`PARAMETER num_ctx 32768`", asked: "show ps"},
+		"large":                {fake: fakeOllama{window: 32768, loaded: true}, window: 32768, asked: "show ps"},
+		"all of it":            {fake: fakeOllama{window: 40960}, window: 40960, asked: "show ps generate ps"},
+		"a Modelfile":          {fake: fakeOllama{old: true, loaded: true, parameters: "num_ctx                        8192\nstop                           \"<|im_end|>\""}, window: 8192, told: "8192", asked: "show ps"},
+		"an old one":           {fake: fakeOllama{old: true}, asked: "show ps generate ps"},
+		"in a cloud":           {fake: fakeOllama{}, change: func(o *Options) { o.Model = "gpt-oss:120b-cloud" }, asked: "show ps"},
+		"elsewhere":            {fake: fakeOllama{window: 4096, loaded: true}, change: func(o *Options) { o.BaseURL, o.Ollama = "https://gpu.example/v1", true }, window: 4096, told: "gpu.example", asked: "show ps"},
+		"configured":           {fake: fakeOllama{window: 32768, loaded: true}, change: func(o *Options) { o.ContextWindow = 20000 }, window: 20000, asked: "show ps"},
+		"configured too large": {fake: fakeOllama{window: 4096, loaded: true}, change: func(o *Options) { o.ContextWindow = 20000 }, window: 4096, told: "4096", asked: "show ps"},
+		"another":              {fake: fakeOllama{}, change: func(o *Options) { o.BaseURL = "http://127.0.0.1:8080/v1" }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := c.fake
@@ -106,20 +105,11 @@ func TestOllamaWindow(t *testing.T) {
 			}
 			l := f.serve(t, change...)
 			var told []string
-			_, err := l.Complete(t.Context(), long(c.bytes), notices(&told))
-			asked := strings.NewReplacer("/api/", "", "/v1/chat/completions", "").Replace(strings.Join(f.asked, " "))
-			if strings.TrimSpace(asked) != c.asked {
+			l.Prepare(t.Context(), notices(&told))
+			if asked := strings.ReplaceAll(strings.Join(f.asked, " "), "/api/", ""); asked != c.asked {
 				t.Errorf("asked %s, want %s", asked, c.asked)
 			}
-			if c.refused {
-				if pe := providerError(t, err); pe.Kind != agent.KindContext || pe.Window != c.window || len(f.chats) != 0 || !strings.Contains(pe.Message, "would be cut") {
-					t.Errorf("%s, window %d: %s; %d were asked", pe.Kind, pe.Window, pe.Message, len(f.chats))
-				}
-				_, err = l.Complete(t.Context(), long(c.bytes), notices(&told)) // whoever asks again knows
-			}
-			if err != nil || len(f.chats) != 1 {
-				t.Errorf("%d were asked, %v", len(f.chats), err)
-			}
+			l.Prepare(t.Context(), notices(&told))
 			if m := l.Model(); m.ContextWindow != c.window || (m.Advice == "") != (c.told == "") {
 				t.Errorf("known is %+v, want %d", m, c.window)
 			}
@@ -127,6 +117,27 @@ func TestOllamaWindow(t *testing.T) {
 				t.Errorf("told %q", told)
 			}
 		})
+	}
+}
+
+// A cancel ends the loading of a model.
+func TestCancelEndsTheLoading(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	n := &recorder{answers: func(r *http.Request) (int, string) {
+		if r.URL.Path == "/api/generate" {
+			cancel()
+			<-r.Context().Done()
+			return 500, ""
+		}
+		return 200, `{"models":[]}`
+	}}
+	l := n.llm(t, Options{BaseURL: "http://127.0.0.1:11434/v1", Model: "m"})
+	l.Prepare(ctx, func(agent.Delta) {})
+	if ctx.Err() == nil || l.Model().ContextWindow != 0 {
+		t.Errorf("%v, %+v", ctx.Err(), l.Model())
+	}
+	if _, err := l.Complete(ctx, prompt, nil); !errors.Is(err, context.Canceled) {
+		t.Error(err)
 	}
 }
 
@@ -140,7 +151,8 @@ func TestOllamaThatIsNone(t *testing.T) {
 	}}
 	l := n.llm(t, Options{BaseURL: "http://127.0.0.1:11434/v1", Model: "m"})
 	for range 2 {
-		if r, err := l.Complete(t.Context(), long(40000), func(d agent.Delta) { t.Log(d) }); err != nil || r.Text != "Hello there" {
+		l.Prepare(t.Context(), func(d agent.Delta) { t.Errorf("told %+v", d) })
+		if r, err := l.Complete(t.Context(), long(40000), nil); err != nil || r.Text != "Hello there" {
 			t.Errorf("%q, %v", r.Text, err)
 		}
 	}
@@ -155,8 +167,8 @@ func TestOllamaWindowChanges(t *testing.T) {
 	l := f.serve(t)
 	for _, window := range []int{4096, 32768, 8192} {
 		f.window = window
-		if _, err := l.Complete(t.Context(), prompt, nil); err != nil || l.Model().ContextWindow != window {
-			t.Errorf("%+v, want %d: %v", l.Model(), window, err)
+		if l.Prepare(t.Context(), func(agent.Delta) {}); l.Model().ContextWindow != window {
+			t.Errorf("%+v, want %d", l.Model(), window)
 		}
 	}
 }
@@ -177,22 +189,14 @@ func TestLookLoadsNothing(t *testing.T) {
 // last prompt whole.
 func TestRunsFitTheWindowOfOllama(t *testing.T) {
 	f := fakeOllama{window: 16384}
-	l := f.serve(t)
-	log := slog.New(slog.DiscardHandler)
-	manager := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", Log: log})
-	t.Cleanup(manager.Close)
-	a := agent.New(agent.Options{Manager: manager, Log: log})
-	t.Cleanup(a.Close)
-	dir := t.TempDir()
-	host := &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)}
+	run := runs(t, f.serve(t))
 	for i := range 12 {
 		last := fmt.Sprintf("Prompt %d. ", i) + strings.Repeat("some words of it ", 500)
-		if _, err := a.Run(t.Context(), agent.Task{RunID: fmt.Sprint(i), Session: "s", Folder: dir, Folders: agenttest.Folders(dir), LLM: l, Prompt: last, Host: host}); err != nil {
+		if _, err := run(last); err != nil {
 			t.Fatalf("run %d: %v", i, err)
 		}
 		chat := f.chats[len(f.chats)-1]
-		raw, err := json.Marshal(chat.Messages)
-		if n := len(raw) + len(asJSON(t, chat.Tools)); err != nil || n/4 > f.window { // at least four bytes a token here
+		if n := len(asJSON(t, chat.Messages)) + len(asJSON(t, chat.Tools)); n/4 > f.window { // at least four bytes a token here
 			t.Errorf("run %d: a request of %d bytes for %d tokens", i, n, f.window)
 		}
 		if !slices.ContainsFunc(chat.Messages, func(m map[string]any) bool {
@@ -200,6 +204,33 @@ func TestRunsFitTheWindowOfOllama(t *testing.T) {
 		}) {
 			t.Errorf("run %d: the prompt is not whole", i)
 		}
+	}
+}
+
+// runs gives what runs prompts of one session, one after the other.
+func runs(t *testing.T, l *LLM) func(prompt string) (agent.Result, error) {
+	t.Helper()
+	log := slog.New(slog.DiscardHandler)
+	manager := mcp.NewManager(mcp.Options{Name: "agentls", Version: "test", Log: log})
+	t.Cleanup(manager.Close)
+	a := agent.New(agent.Options{Manager: manager, Log: log})
+	t.Cleanup(a.Close)
+	dir, n := t.TempDir(), 0
+	return func(prompt string) (agent.Result, error) {
+		n++
+		return a.Run(t.Context(), agent.Task{
+			RunID: fmt.Sprint(n), Session: "s", Folder: dir, Folders: agenttest.Folders(dir), LLM: l, Prompt: prompt,
+			Host: &agenttest.Host{Answer: agenttest.Always(agent.DecisionOnce)},
+		})
+	}
+}
+
+// What does not fit at all is said with what to set, and nothing is sent.
+func TestPromptTooLongForOllama(t *testing.T) {
+	f := fakeOllama{window: 4096}
+	res, err := runs(t, f.serve(t))(strings.Repeat("some words of it ", 2000))
+	if pe := providerError(t, err); pe.Kind != agent.KindContext || !strings.Contains(pe.Message, "set OLLAMA_CONTEXT_LENGTH=32768") || len(f.chats) > 0 {
+		t.Errorf("%s, %d requests: %s %v", pe.Kind, len(f.chats), pe.Message, res)
 	}
 }
 
@@ -232,6 +263,7 @@ func TestImagesOfAModelThatTakesNone(t *testing.T) {
 			}
 			var told []string
 			for range 2 {
+				l.Prepare(t.Context(), func(agent.Delta) {})
 				if _, err := l.Complete(t.Context(), request, notices(&told)); err != nil {
 					t.Fatal(err)
 				}

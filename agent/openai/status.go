@@ -2,7 +2,6 @@ package openai
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strconv"
 	"strings"
@@ -86,21 +85,21 @@ func (f failures) refused(code int, e *apiError, said, why string) *agent.Provid
 	case noTools().MatchString(why):
 		return f.config("model %q at %s takes no tools%s: choose a model that can call tools, or start its server with tool calling on", f.model, f.host, said)
 	case noModel().MatchString(why):
-		return f.unknownModel(said)
+		return f.unknownModel(said, "")
 	case code == 404, code == 405, code == 410:
 		return f.config("%s does not answer there%s%s: check the provider's baseURL (%s; most end in /v1) and its model", f.host, f.asked, said, f.base)
 	}
 	return f.other(code, e, why, said)
 }
 
-// errNoModel is the cause of an error about a model that is not there.
-var errNoModel = errors.New("no such model")
+// noModelError is the cause of an error about a model that is not there.
+type noModelError struct{ said string }
 
-// afterModel ends what is said of such a model; see [LLM.nearestModel].
-const afterModel = ": set the provider's model to one of its list"
+func (e *noModelError) Error() string { return "no such model" + e.said }
 
-func (f failures) unknownModel(said string) *agent.ProviderError {
-	return f.make(agent.KindConfig, false, errNoModel, "%s has no model %q%s"+afterModel, f.host, f.model, said)
+// unknownModel is about such a model; known: what there is instead.
+func (f failures) unknownModel(said, known string) *agent.ProviderError {
+	return f.make(agent.KindConfig, false, &noModelError{said}, "%s has no model %q%s%s: set the provider's model to one of its list", f.host, f.model, said, known)
 }
 
 // daily: a limit that no wait within a run ends.
@@ -156,5 +155,9 @@ func (f failures) other(code int, e *apiError, why, said string) *agent.Provider
 	case again:
 		return f.make(agent.KindProvider, true, nil, "%s failed to answer%s%s: try again in a while", f.host, f.asked, said)
 	}
+	return f.refusedRequest(said)
+}
+
+func (f failures) refusedRequest(said string) *agent.ProviderError {
 	return f.provider("%s refuses the request%s%s: see what it says, and the provider's extraBody and model", f.host, f.asked, said)
 }
