@@ -118,7 +118,7 @@ func TestRolesNameTheirData(t *testing.T) {
 			"reviewer": {c.of("reviewer one")[0], common + "step_result step_task step_changes step_calls user_request"},
 		} {
 			text := role.req.Messages[0].Text
-			for _, tag := range strings.Fields(role.tags) {
+			for tag := range strings.FieldsSeq(role.tags) {
 				contains(t, text, "<"+tag+">")
 			}
 			contains(t, text, "data", "\nWorkspace folder:\n- "+w.dir+"\n")

@@ -169,11 +169,7 @@ func TestTeamReviews(t *testing.T) {
 	}{
 		{"sent back once", []agenttest.Step{reviews("revise", "mend a"), reviews("approve", "fine")}, 2, "one completed", nil},
 		{"sent back twice", []agenttest.Step{reviews("revise", "mend a"), reviews("reject", "mend b"), reviews("approved", "fine")}, 3, "one completed", nil},
-		{
-			"refused three times",
-			[]agenttest.Step{reviews("revise", "mend a"), reviews("revise", "mend b"), reviews("revise", "mend c")},
-			3, "one failed: not approved, after it was sent back twice: mend c", []string{"result 3 of one"},
-		},
+		{"refused three times", []agenttest.Step{reviews("revise", "mend a"), reviews("revise", "mend b"), reviews("revise", "mend c")}, 3, "one failed: not approved, after it was sent back twice: mend c", []string{"result 3 of one"}},
 		{"in words alone", []agenttest.Step{text("I approve.")}, 1, "one failed: not approved: the review could not be read: the reviewer did not call submit_review, though it was reminded", []string{"result 1 of one"}},
 		{"as JSON in words", []agenttest.Step{text(`{"verdict":"approve","notes":"fine"}`)}, 1, "one failed: not approved: the review could not be read: the reviewer did not call submit_review, though it was reminded", nil},
 		{"in words, then by the tool", []agenttest.Step{text("I approve."), reviews("approve", "fine")}, 1, "one completed", nil},

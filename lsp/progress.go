@@ -156,7 +156,11 @@ func planProgress(steps []agent.PlanStep) string {
 		switch s.Status {
 		case agent.StepPending:
 		case agent.StepRunning:
-			running = append(running, cleanTo(s.Title, titleShown))
+			title := cleanTo(s.Title, titleShown)
+			if where, _, _ := strings.Cut(s.Note, ":"); where != "" { // of a team: in review, sent back
+				title += " (" + cleanTo(where, titleShown) + ")"
+			}
+			running = append(running, title)
 		default:
 			ended++
 		}

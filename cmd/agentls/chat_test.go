@@ -135,6 +135,9 @@ func TestWhatARunTook(t *testing.T) {
 	if got := resultLine(agent.Result{}, time.Second); got != "" {
 		t.Errorf("%q", got)
 	}
+	if got := stepLine(agent.PlanStep{Title: "build", Status: agent.StepRunning, Note: "sent back: no test"}); got != "▸ build: sent back: no test" {
+		t.Errorf("%q", got)
+	}
 	if got := stepLine(agent.PlanStep{Title: "build\x1b[2J", Status: agent.StepFailed, Note: "no\ncompiler"}); got != "✗ build[2J: no compiler" {
 		t.Errorf("%q", got)
 	}

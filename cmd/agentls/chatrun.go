@@ -231,7 +231,7 @@ func stepLine(p agent.PlanStep) string {
 		agent.StepCompleted: "✓", agent.StepFailed: "✗", agent.StepRunning: "▸", agent.StepSkipped: "–", agent.StepCancelled: "–",
 	}[p.Status]
 	text := cmp.Or(tick, "·") + " " + oneLine(p.Title, 200)
-	if p.Status == agent.StepFailed && p.Note != "" {
+	if (p.Status == agent.StepFailed || p.Status == agent.StepRunning) && p.Note != "" {
 		text += ": " + oneLine(p.Note, 200)
 	}
 	return text

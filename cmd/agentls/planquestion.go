@@ -188,17 +188,23 @@ func stopPlan(reason string) agent.Answer {
 	return agent.Answer{Decision: agent.DecisionDeny, Reason: cmp.Or(reason, "stopped by the user"), Plan: &agent.PlanAnswer{Decision: agent.PlanStop}}
 }
 
-// planNote says which steps began since the last state of a plan; how they end
-// stands in the answer.
+// planNote says which steps began since the last state of a plan, and where those
+// are that a reviewer looks at; how they end stands in the answer.
 func (t *terminal) planNote(p *agent.PlanState) {
 	for i, s := range p.Steps {
 		key := [2]int{p.Plan, i}
-		if s.Status == agent.StepRunning && !t.begun[key] {
-			if t.begun == nil {
-				t.begun = map[[2]int]bool{}
-			}
-			t.begun[key] = true
+		was, begun := t.begun[key]
+		switch {
+		case s.Status != agent.StepRunning || begun && was == s.Note:
+			continue
+		case !begun:
 			t.note("· step %d begins: %s", i+1, s.Title)
+		default:
+			t.note("· step %d: %s", i+1, s.Note)
 		}
+		if t.begun == nil {
+			t.begun = map[[2]int]string{}
+		}
+		t.begun[key] = s.Note
 	}
 }

@@ -255,6 +255,8 @@ func provide(w http.ResponseWriter, r *http.Request) {
 		stream(w, `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"read_file","arguments":"{\"path\":\".env\"}"}}]}`, "tool_calls")
 	case last.Role == "user" && called(last.Content) != nil:
 		stream(w, fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":%s}]}`, called(last.Content)), "tool_calls")
+	case last.Role == "user" && strings.Contains(text, "then call submit_review."):
+		stream(w, fmt.Sprintf(`{"tool_calls":[{"index":0,"id":"c1","type":"function","function":%s}]}`, called(reviewOf(body.Messages[1].Content, last.Content))), "tool_calls")
 	case strings.Contains(text, "how many") && len(body.Messages) > 2:
 		stream(w, fmt.Sprintf(`{"content":"I know %d messages"}`, len(body.Messages)-1), "stop")
 	case last.Role == "tool":
@@ -262,6 +264,17 @@ func provide(w http.ResponseWriter, r *http.Request) {
 	default:
 		stream(w, `{"content":"Hello from the model."}`, "stop")
 	}
+}
+
+// reviewOf is what the reviewer says of a step, whose case is its first prompt:
+// sloppy work goes back once, hopeless work always.
+func reviewOf(first, last json.RawMessage) json.RawMessage {
+	_, task, _ := strings.Cut(string(first), "step_task")
+	task, _, _ = strings.Cut(task, "step_task")
+	if strings.Contains(task, "hopeless") || strings.Contains(task, "sloppy") && !strings.Contains(string(last), "after round") {
+		return json.RawMessage(`"call submit_review {\"verdict\":\"revise\",\"notes\":\"mend it\"}"`)
+	}
+	return json.RawMessage(`"call submit_review {\"verdict\":\"approve\",\"notes\":\"seen\"}"`)
 }
 
 // provideModels lists the models of one of the endpoints: of /many 2,000, of

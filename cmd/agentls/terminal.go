@@ -27,8 +27,9 @@ type terminal struct {
 
 	mu  sync.Mutex // one question at a time, and no note inside it
 	mid bool       // out stands in the middle of a line
-	// begun are the steps that were told of: by plan, and place in it.
-	begun map[[2]int]bool
+	// begun are the steps that were told of, with their last notes: by plan, and
+	// place in it.
+	begun map[[2]int]string
 }
 
 // hasTerminal reports whether a person is there, who may have piped the prompt in.
