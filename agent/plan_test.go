@@ -12,6 +12,7 @@ import (
 
 	"agentls/agent"
 	"agentls/agent/agenttest"
+	"agentls/mcp"
 )
 
 // cast are the answers of a model by the role that asks, each role in its own
@@ -292,5 +293,16 @@ func TestSessionGoesOnAfterAPlan(t *testing.T) {
 	}
 	if m := llm.Last().Messages; len(m[2].ToolCalls) != 1 || !strings.Contains(m[2].ToolCalls[0].Arguments, "Do a.") || slices.Contains(toolNames(llm.Last()), "submit_plan") {
 		t.Errorf("%+v", m)
+	}
+}
+
+// What an MCP prompt says, which the user chose, is what a step is for.
+func TestPlanOfAnMCPPrompt(t *testing.T) {
+	w := newWorld(t)
+	w.servers.prompts = map[string]mcp.PromptResult{"fake/p": {Messages: []mcp.PromptMessage{says("user", words("Review the parser."))}}}
+	w.task.MCPPrompt = &agent.PromptUse{Server: "fake", Name: "p", Typed: "/fake:p"}
+	_, llm, err := w.plan(t.Context(), "be short", cast{"planner": {submit("a"), agenttest.Text("Done.")}})
+	if err != nil || !strings.Contains(users(of(llm, "step a")[0])[0], "<user_request>\nReview the parser.\n\nbe short\n</user_request>") {
+		t.Errorf("%v %q", err, users(of(llm, "step a")[0]))
 	}
 }

@@ -39,7 +39,6 @@ func planInText(text string) (args string, ok bool) {
 	return "", false
 }
 
-//nolint:gochecknoglobals // constant patterns
 var (
 	fenced = regexp.MustCompile("(?s)```[a-zA-Z]*[ \t]*\n(.*?)\n[ \t]*```")
 	// planLine is an item of a plan in words.

@@ -65,6 +65,16 @@ func (p *planned) overview(mine *planStep) string {
 // told, in bytes.
 const maxStepRequest = 8 << 10
 
+// asked is what the user asked for, as others than the run's own conversation
+// are told it: of an MCP prompt what it says.
+func (r *run) asked() string {
+	var parts []string
+	for _, m := range r.given {
+		parts = append(parts, m.Text)
+	}
+	return paragraphs(append(parts, r.task.words())...)
+}
+
 // prompt is what who carries out a step is told: its task, what the user wants,
 // the plan, and the results of what it depends on, which find room together.
 func (s *planStep) prompt() string {
@@ -74,7 +84,7 @@ func (s *planStep) prompt() string {
 	parts := []string{
 		fmt.Sprintf("Carry out step %d of %d: %s", s.n, len(p.steps), s.Title),
 		s.Task,
-		"What the user asked for, of which this step is a part:\n" + block(requestTag, truncate(p.r.task.words(), maxStepRequest)),
+		"What the user asked for, of which this step is a part:\n" + block(requestTag, truncate(p.r.asked(), maxStepRequest)),
 		"The plan, so that you know what is the work of others:\n" + p.overview(s),
 	}
 	on := p.needs(s)
@@ -104,7 +114,7 @@ func (p *planned) report(e env) string {
 	all := counts[StepCompleted] == len(p.steps)
 	parts := []string{fmt.Sprintf("Plan %d ran: %d of %d steps are completed.", p.number, counts[StepCompleted], len(p.steps))}
 	if p.edited {
-		parts = append(parts, "The user had changed the plan before it ran. It was:\n"+string(planArguments(p.asRun())))
+		parts = append(parts, "The user had changed the plan before it ran. It was:\n"+truncate(string(planArguments(p.asRun())), e.room()/3))
 	}
 	room := e.room() - len(paragraphs(parts...)) - 120*len(p.steps) - 400
 	for _, s := range p.steps {

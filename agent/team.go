@@ -49,7 +49,7 @@ func (r *run) carryOutAsTeam(ctx context.Context, s *planStep) (result string, e
 
 // caseFor is what the reviewer is given of a step after a round of work.
 func (s *planStep) caseFor(round int, result string, did *deeds) reviewCase {
-	c := reviewCase{round: round, request: s.plan.r.task.words(), task: s.Title + "\n\n" + s.Task, result: result}
+	c := reviewCase{round: round, request: s.plan.r.asked(), task: s.Title + "\n\n" + s.Task, result: result}
 	c.edits, c.calls, c.blind = did.take()
 	return c
 }
