@@ -54,6 +54,7 @@ var windows = []struct {
 	{"claude", 200000},
 	{"gemini-1.5", 1048576},
 	{"gemini-2", 1048576},
+	{"gemini-3", 1048576},
 	{"deepseek-chat", 128000},
 	{"deepseek-reasoner", 128000},
 }

@@ -9,7 +9,7 @@ func TestWindowOfKnownModels(t *testing.T) {
 	for model, want := range map[string]int{
 		"gpt-4o": 128000, "gpt-4o-mini-2024-07-18": 128000, "openai/gpt-4.1-mini": 1047576, "gpt-4": 8192, "gpt-4-0613": 8192,
 		"gpt-4-turbo-2024-04-09": 128000, "gpt-3.5-turbo": 16385, "gpt-5-mini": 272000, "o1-mini": 128000, "o1": 200000, "o3-mini": 200000,
-		"anthropic/claude-sonnet-4": 200000, "Claude-3-5-haiku": 200000, "google/gemini-2.5-pro": 1048576, "deepseek-chat": 128000,
+		"anthropic/claude-sonnet-4": 200000, "Claude-3-5-haiku": 200000, "google/gemini-2.5-pro": 1048576, "gemini-3-pro-preview": 1048576, "deepseek-chat": 128000,
 		"": 0, "llama3.1:8b": 0, "gpt-oss:20b": 0, "gpt-45": 0, "o100": 0, "qwen2.5-coder": 0, "deepseek-r1:7b": 0,
 	} {
 		if got := knownWindow(model); got != want {
