@@ -74,16 +74,10 @@ func (d *doctor) private(dir string) {
 		if seen++; seen > mostStateFiles {
 			return fs.SkipAll
 		}
-		if err != nil { // it is closed to us
+		switch isForeign, isOpen := keptFor(e, err); {
+		case isForeign:
 			foreign = append(foreign, path)
-			return nil
-		}
-		info, gone := e.Info()
-		switch {
-		case gone != nil:
-		case !isOwn(info):
-			foreign = append(foreign, path)
-		case info.Mode().Perm()&0o077 != 0 && info.Mode()&os.ModeSymlink == 0:
+		case isOpen:
 			open = append(open, path)
 		}
 		return nil
@@ -97,6 +91,19 @@ func (d *doctor) private(dir string) {
 	if len(open) > 0 {
 		d.say(poor, about, "", "%s open to others, such as %s: close them, as by `chmod -R go= %s`", areFiles(len(open)), open[0], word(dir))
 	}
+}
+
+// keptFor says whether what a walk came to is another user's, or closed to us,
+// or open to others. One that is gone by now is none of that.
+func keptFor(e fs.DirEntry, closed error) (foreign, open bool) {
+	if closed != nil {
+		return true, false
+	}
+	info, err := e.Info()
+	if err != nil {
+		return false, false
+	}
+	return !isOwn(info), info.Mode().Perm()&0o077 != 0 && info.Mode()&os.ModeSymlink == 0
 }
 
 // user is the name of who runs this, for a command to type.
