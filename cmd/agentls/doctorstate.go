@@ -97,7 +97,7 @@ func (d *doctor) private(dir string) {
 // or open to others. One that is gone by now is none of that.
 func keptFor(e fs.DirEntry, closed error) (foreign, open bool) {
 	if closed != nil {
-		return true, false
+		return !errors.Is(closed, fs.ErrNotExist), false
 	}
 	info, err := e.Info()
 	if err != nil {
