@@ -41,8 +41,7 @@ var reviewed = map[string]string{
 	"nothing was written: %v": "of config, whose errors end in what to do", "nothing was written: %w": "of config, whose errors end in what to do",
 	"The prompt %s cannot be used: %s": "of an MCP server, in its words",
 	"%s cannot be opened: %s":          "of an MCP server, in its words", "%s of %s cannot be opened: %s": "of an MCP server, in its words",
-	"/undo: %s":            "of the agent, in its words",
-	"%s has no model %q%s": "its last part says what to do",
+	"/undo: %s": "of the agent, in its words",
 
 	"%s is no file": "network.go ends it in what to do", "%s is over %d MiB": "network.go ends it in what to do", "%s holds no certificate in PEM": "network.go ends it in what to do",
 	"the system's certificates cannot be read: ": "network.go ends it in what to do",
