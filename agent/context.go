@@ -133,11 +133,16 @@ func (r *run) budget() int {
 func (r *run) window() int {
 	m := r.model()
 	g := r.a.gauges.of(m)
+	return g.room(windowOf(m, g))
+}
+
+// windowOf is a model's window as far as it is known, in its own tokens.
+func windowOf(m Model, g gauge) int {
 	window := cmp.Or(m.ContextWindow, g.window, DefaultWindow)
 	if g.window > 0 {
 		window = min(window, g.window)
 	}
-	return g.room(window)
+	return window
 }
 
 // toolResultBytes is the longest that a result may be: a quarter of the budget

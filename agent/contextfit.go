@@ -68,7 +68,7 @@ func (v *excerpt) fit(f fit) (messages []Message, size int, crowded bool) {
 	}
 	v.usual = f.usual
 	if most := f.atMost(); v.left == [levels]int{} && most <= f.budget {
-		return f.history, most, false
+		return f.joined(f.history), most, false
 	}
 	s := v.sketch(f)
 	last := s.lastRound()

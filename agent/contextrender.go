@@ -29,11 +29,6 @@ func (s *sketch) render() []Message {
 		if first && s.turn > s.pinned {
 			m.Text = fmt.Sprintf("[agentls left out the %d messages before this one to save room]\n\n", i-s.pinned) + m.Text
 		}
-		if first && s.pinned > 0 && m.Role == User { // two of a person's are one
-			out[0].Text += "\n\n" + m.Text
-			out[0].Images = slices.Concat(out[0].Images, m.Images)
-			continue
-		}
 		if calls > 0 {
 			out = gap(out, calls)
 			if calls = 0; m.Role == User { // two of a person's are one
@@ -47,6 +42,17 @@ func (s *sketch) render() []Message {
 	if calls > 0 {
 		out = gap(out, calls)
 	}
+	return s.joined(out)
+}
+
+// joined makes one of a summary and the prompt that follows it: some providers
+// refuse two messages of a person's.
+func (f fit) joined(messages []Message) []Message {
+	if f.pinned == 0 || len(messages) < 2 || messages[1].Role != User {
+		return messages
+	}
+	out := slices.Clone(messages[1:])
+	out[0].Text = messages[0].Text + "\n\n" + out[0].Text
 	return out
 }
 

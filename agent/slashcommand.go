@@ -55,6 +55,8 @@ func SlashCommands() []SlashCommand {
 		{Name: "help", About: "list the commands and the prompts of the MCP servers"},
 		{Name: "cancel", About: "cancel what runs or waits in this session"},
 		{Name: "clear", About: "empty this session: the model forgets it"},
+		{Name: "compact", About: "let the model summarise this session, so that there is room for more"},
+		{Name: "context", About: "show how full the model's context window is"},
 		{
 			Name: "model", Usage: "[provider] [model]", About: "show the model in force, or choose one for this connection",
 			Params: []SlashParam{{Kind: SlashProvider}, {Kind: SlashModel}},

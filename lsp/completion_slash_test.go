@@ -60,11 +60,11 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		text string
 		want []string // nil: null
 	}{
-		{"/|", []string{"/help", "/cancel", "/clear", "/model", "/mcp", "/audit", "/undo", "/plan", "/team", "/fake:review", `/fake:"deploy it"`}},
+		{"/|", []string{"/help", "/cancel", "/clear", "/compact", "/context", "/model", "/mcp", "/audit", "/undo", "/plan", "/team", "/fake:review", `/fake:"deploy it"`}},
 		{"/te|", []string{"/team"}},
 		{"/plan |", nil},
 		{"/plan see @fake:file://doc1|", []string{"@fake:file://doc1.md", "@fake:file://doc1"}},
-		{"## You\n\n/c|", []string{"/cancel", "/clear", "/mcp"}},
+		{"## You\n\n/c|", []string{"/cancel", "/clear", "/compact", "/context", "/mcp"}},
 		{"/deplo|", []string{`/fake:"deploy it"`}},
 		{"/pull|", []string{"/fake:review"}}, // it is about a pull request
 		{"/CANC|", []string{"/cancel"}},

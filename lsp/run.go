@@ -10,6 +10,7 @@ import (
 	"go.lsp.dev/protocol"
 
 	"agentls/agent"
+	"agentls/agent/config"
 )
 
 // run is one prompt on its way. Its goroutines are owned by [runs] and awaited
@@ -146,17 +147,9 @@ func (x *run) serve() (agent.Result, error) {
 
 // task puts together what the agent needs, with the configuration of now.
 func (x *run) task() (agent.Task, error) {
-	cfg, err := x.s.settings.inForce(x.ctx)
+	cfg, llm, err := x.s.model(x.ctx)
 	if err != nil {
 		return agent.Task{}, err
-	}
-	llm, err := x.s.llm(cfg)
-	if err != nil {
-		x.s.chooser.offerOnce(cfg.Provider)
-		return agent.Task{}, &agent.ProviderError{
-			Kind: agent.KindConfig, Err: err,
-			Message: fmt.Sprintf("The provider %q cannot be used: %v. Choose another one with agentls.setup, or change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
-		}
 	}
 	var prompt *agent.PromptUse
 	if x.mcp != nil {
@@ -177,6 +170,23 @@ func (x *run) task() (agent.Task, error) {
 	}
 	task.Folder = x.s.o.Agent.SessionFolder(folders, x.session)
 	return task, nil
+}
+
+// model is the configuration of now and the model that it names.
+func (s *Server) model(ctx context.Context) (*config.Config, agent.LLM, error) {
+	cfg, err := s.settings.inForce(ctx)
+	if err != nil {
+		return cfg, nil, err
+	}
+	llm, err := s.llm(cfg)
+	if err != nil {
+		s.chooser.offerOnce(cfg.Provider)
+		return cfg, nil, &agent.ProviderError{
+			Kind: agent.KindConfig, Err: err,
+			Message: fmt.Sprintf("The provider %q cannot be used: %v. Choose another one with agentls.setup, or change it in agentls' configuration (`agentls doctor` says where).", cfg.Provider.Name, err),
+		}
+	}
+	return cfg, llm, nil
 }
 
 // teller tells the client what happens, and ends the run when the work is

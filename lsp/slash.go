@@ -53,7 +53,7 @@ type local = func(context.Context) (string, error)
 // in wire order, and refuses what is wrong with it.
 func slashCommands() map[string]func(*Server, *slashRequest) (local, error) {
 	return map[string]func(*Server, *slashRequest) (local, error){
-		"help": slashHelp, "cancel": slashCancel, "clear": slashClear, "model": slashModel, "mcp": slashMCP, "audit": slashAudit, "undo": slashUndo,
+		"help": slashHelp, "cancel": slashCancel, "clear": slashClear, "compact": slashCompact, "context": slashContext, "model": slashModel, "mcp": slashMCP, "audit": slashAudit, "undo": slashUndo,
 	}
 }
 
@@ -103,7 +103,7 @@ func (q *slashRequest) check(s *Server) error {
 			return q.badf("takes %s, and nothing by name: put %s into quotes", usageOr(c.Usage), clip(q.typed[min(a.Start, len(q.typed)):min(a.End, len(q.typed))], 60))
 		}
 	}
-	if q.session == "" && slices.Contains([]string{"cancel", "clear", "undo"}, c.Name) {
+	if q.session == "" && slices.Contains([]string{"cancel", "clear", "compact", "context", "undo"}, c.Name) {
 		return q.badf("needs a session: give {\"session\": …}, or write it in a prompt buffer")
 	}
 	return nil

@@ -56,6 +56,8 @@ func TestSlashCommandsAnswerInTheBuffer(t *testing.T) {
 		{"/help", []string{"- `/model [provider] [model]` — show the model", "- `/fake:review focus=…` — Review a pull request"}},
 		{"/cancel", []string{"Nothing runs in this session."}},
 		{"/clear", []string{"This session is empty already."}},
+		{"/compact", []string{"There is nothing new in this session to summarise."}},
+		{"/context", []string{"The model takes 128000 tokens. About ", "| instructions | ", "| tools (", "The session has 0 messages."}},
 		{"/mcp", []string{"- `fake` — ready, ", " tools, 3 resources, 1 prompt\n", "- `workspace` — ready"}},
 		{"/mcp list", []string{"- `fake` — ready"}},
 		{"/mcp tools fake", []string{"- `echo` — "}},
@@ -176,7 +178,7 @@ func TestSlashCancelDoesNotQueue(t *testing.T) {
 	if r := result[agent.Result](t, w.send(uri, nil)); !strings.Contains(r.Text, "`workspace`") {
 		t.Errorf("the result is %+v", r)
 	}
-	for _, line := range []string{"/clear", "/undo"} {
+	for _, line := range []string{"/clear", "/compact", "/undo"} {
 		end = lsptest.End(w.Text(uri))
 		w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: end, End: end}, NewText: "\n" + line})
 		failure(t, w.send(uri, nil), -32602)
