@@ -61,7 +61,7 @@ func TestCompletionOfSlashLines(t *testing.T) {
 		want []string // nil: null
 	}{
 		{"/|", []string{"/help", "/cancel", "/clear", "/compact", "/context", "/model", "/mcp", "/audit", "/undo", "/plan", "/team", "/fake:review", `/fake:"deploy it"`}},
-		{"/te|", []string{"/team"}},
+		{"/te|", []string{"/team", "/context"}},
 		{"/plan |", nil},
 		{"/plan see @fake:file://doc1|", []string{"@fake:file://doc1.md", "@fake:file://doc1"}},
 		{"## You\n\n/c|", []string{"/cancel", "/clear", "/compact", "/context", "/mcp"}},
