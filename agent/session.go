@@ -167,13 +167,6 @@ func (s *session) messages() []Message {
 	return s.said.messages()
 }
 
-// prompt is where in its history the prompt of that run stands.
-func (s *session) prompt() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.said.prompt
-}
-
 // sessions holds the sessions of this process.
 type sessions struct {
 	dir string // where their files are; empty: they are kept in memory alone
