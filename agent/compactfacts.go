@@ -23,7 +23,7 @@ const (
 func asked(part []entry) []string {
 	var all []string
 	for _, e := range part {
-		if e.Role != User || strings.HasPrefix(e.Text, imagesNote) {
+		if e.Role != User || e.Asked == "" && strings.HasPrefix(e.Text, "[agentls") { // a note of ours
 			continue
 		}
 		text := e.Asked

@@ -57,14 +57,20 @@ func (t *thread) resources(set toolset) []string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var come []indexed
-	want := t.indexWishes()
+	var want func(server, uri string) uint64
 	for _, s := range t.a.manager.Servers() {
 		if s.Status != mcp.StatusReady || x.servers[s.Name] || !t.a.manager.HasResources(s.Name) {
 			continue
 		}
 		if list, err := t.a.manager.Resources(s.Name); err == nil && list.Fetched {
+			if want == nil {
+				want = t.indexWishes()
+			}
 			come = append(come, indexOf(s.Name, list, want))
 		}
+	}
+	if len(come) == 0 {
+		return slices.Clone(x.blocks)
 	}
 	room := 3 * t.window() / indexShare // three bytes a token
 	room = 1<<(bits.Len(uint(max(room, 2)))-1) - x.bytes
