@@ -79,7 +79,7 @@ func TestSlashCommands(t *testing.T) {
 			}
 		}
 	}
-	want := []string{"help", "cancel", "clear", "model", "mcp", "audit", "undo"}
+	want := []string{"help", "cancel", "clear", "compact", "context", "model", "mcp", "audit", "undo"}
 	for _, m := range Modes() {
 		if c, ok := SlashCommandNamed(m.Command); ok && c.Mode == m.Mode {
 			want = append(want, m.Command)
