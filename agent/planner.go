@@ -13,10 +13,10 @@ const submitPlanName = "submit_plan"
 
 const submitPlanSchema = `{"properties":{"steps":{"description":"The steps, 1 to 20, in the order in which a person reads them.","items":{"properties":{` +
 	`"dependsOn":{"description":"Ids of the steps whose results this one needs. Steps that do not depend on each other run at the same time.","items":{"type":"string"},"type":"array"},` +
-	`"id":{"description":"A short word, other than that of each other step.","type":"string"},` +
-	`"task":{"description":"What is to be done, in whole sentences, with all that is needed to do it: who carries it out sees neither this dialogue nor what you have read.","type":"string"},` +
-	`"title":{"description":"A few words for the person.","type":"string"}` +
-	`},"required":["id","title","task","dependsOn"],"type":"object"},"type":"array"}},"required":["steps"],"type":"object"}`
+	`"id":{"description":"A short word, other than that of each other step.","minLength":1,"type":"string"},` +
+	`"task":{"description":"What is to be done, in whole sentences, with all that is needed to do it: who carries it out sees neither this dialogue nor what you have read.","minLength":1,"type":"string"},` +
+	`"title":{"description":"A few words for the person.","minLength":1,"type":"string"}` +
+	`},"required":["id","title","task","dependsOn"],"type":"object"},"maxItems":20,"minItems":1,"type":"array"}},"required":["steps"],"type":"object"}`
 
 // maxPlans is how many plans a run may carry out.
 const maxPlans = 3

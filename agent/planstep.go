@@ -10,7 +10,7 @@ import (
 
 const failStepName = "fail_step"
 
-const failStepSchema = `{"properties":{"reason":{"description":"Why the step cannot be done, what was tried, and what was done of it already.","type":"string"}},"required":["reason"],"type":"object"}`
+const failStepSchema = `{"properties":{"reason":{"description":"Why the step cannot be done, what was tried, and what was done of it already.","minLength":1,"type":"string"}},"required":["reason"],"type":"object"}`
 
 // failedStep is the reason of an ending by fail_step.
 const failedStep = "failed_step"

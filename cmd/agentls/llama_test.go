@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode"
@@ -23,6 +24,7 @@ type llamaWorld struct {
 	t        *testing.T
 	provider *llamatest.Server
 	client   *lspclient.Client
+	plans    atomic.Int32 // that the client was asked about
 }
 
 func buildBinary(t *testing.T) string {
@@ -43,7 +45,7 @@ func newLlamaWorld(t *testing.T, model llamatest.Model, experimental map[string]
 	cmd.Env = demoEnvironment(os.Environ(), home)
 	t.Cleanup(func() { checkAudit(t, filepath.Join(home, "state", "agentls"), "", false) })
 	var err error
-	if w.client, err = lspclient.Start(cmd, lspclient.Options{Show: w.frame}); err != nil {
+	if w.client, err = lspclient.Start(cmd, lspclient.Options{Show: w.frame, Answer: w.answer}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
@@ -74,6 +76,15 @@ func (w *llamaWorld) frame(sent bool, frame []byte) {
 	if !sent && !utf8.Valid(frame) {
 		w.t.Errorf("a frame is no UTF-8: %q", frame)
 	}
+}
+
+// answer lets every plan run.
+func (w *llamaWorld) answer(_ context.Context, method string, _ json.RawMessage) any {
+	if method != "agentls/plan" {
+		return nil
+	}
+	w.plans.Add(1)
+	return map[string]string{"decision": "run"}
 }
 
 func (w *llamaWorld) context() context.Context {

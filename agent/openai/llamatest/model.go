@@ -16,7 +16,9 @@ const (
 	// template (template.jinja) looks at the last message: a user's with the
 	// word CALL is answered with a call of a tool, one with the word ENDLESS
 	// with words until the context is full, one with the word THINK with
-	// [Thought] and [Sentence], everything else with [Sentence].
+	// [Thought] and [Sentence], everything else with [Sentence]. Whoever can
+	// submit a plan or a review does, and says [Sentence] afterwards: the plan
+	// has one step, [Word], and the review approves.
 	Table Model = iota
 	// Gibberish has random weights: its answers are split UTF-8, control
 	// characters and halves of tags, until a limit ends them.
@@ -29,8 +31,11 @@ const Sentence = "A little table knows these words."
 // Thought is what [Table] thinks, where it does.
 const Thought = "Hmm let me see"
 
+// Word is what [Table] writes where a schema asks for a text that is not empty.
+const Word = "stripes"
+
 // Tool is the name of the tool that [Table] prefers where the grammar lets it
-// choose; of a server named "fake" it is the one that begins with z.
+// choose, of a server named "fake".
 const Tool = "zebra"
 
 // The sizes of both models.
@@ -87,6 +92,13 @@ func common() []string {
 		▁the ▁and ▁of ▁to ▁is ▁it ▁in ▁with ▁that ▁file ▁tool ▁server ▁resource ▁not ▁for ▁name ▁line ▁path ▁folder ▁list`)
 }
 
+// preferred is what wins where a grammar leaves a choice, the first first: ends
+// before beginnings, the tools that are meant, and what their arguments are to
+// say.
+func preferred() []string {
+	return []string{`"`, Word, "}", callClose, end, "]", "{", ":", ",", "submit_plan", "submit_review", "mcp__fake__" + Tool, "approve", "m", "1"}
+}
+
 // thought is what is thought after <ponder>, before the sentence.
 func thought() []string { return []string{"Hmm", "▁let", "▁me", "▁see"} }
 
@@ -111,6 +123,7 @@ func newVocabulary() *vocabulary {
 	v.add(kindNormal, sentence()...)
 	v.add(kindNormal, round()...)
 	v.add(kindNormal, thought()...)
+	v.add(kindNormal, preferred()...)
 	for len(v.tokens)%32 != 0 {
 		v.add(kindUnused, fmt.Sprintf("<unused%d>", len(v.tokens)))
 	}
@@ -188,10 +201,7 @@ func (m Model) table(g *gguf, v *vocabulary, layers int) {
 	chain(append(append([]string{say}, sentence()...), end)...)
 	chain(append(round(), round()[0])...)
 	chain(append(append([]string{ponder, thinkOpen}, thought()...), thinkClose, sentence()[0])...)
-	// What wins where a grammar leaves a choice: ends before beginnings, and
-	// the first letters of a server's tool that was meant (see Tool).
-	preferred := []string{`"`, "}", callClose, end, "{", ":", ",", "z", "f", "m", "1"}
-
+	preferred := preferred()
 	embedding, output := make([]float32, len(v.tokens)*width), make([]float32, len(v.tokens)*width)
 	dimension := map[string]int{}
 	for i, t := range v.tokens {
