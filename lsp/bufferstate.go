@@ -17,6 +17,7 @@ type sessionRun struct {
 	id      string
 	status  runStatus
 	step    int       // the model call that it is at, from 1; 0: none yet
+	plan    string    // how far its plan is; "": none runs
 	sent    promptSum // of the block that it answers
 	writing bool      // its answer has begun in the buffer
 	changed bool      // it changed files, and that was not undone
@@ -29,7 +30,7 @@ func (r *runs) ofSession(session string) (list []sessionRun) {
 	defer r.mu.Unlock()
 	for _, x := range r.list {
 		if x.session == session {
-			list = append(list, sessionRun{x.id, x.status, x.step, x.sent, x.writing, len(x.changed) > 0})
+			list = append(list, sessionRun{x.id, x.status, x.step, x.plan, x.sent, x.writing, len(x.changed) > 0})
 		}
 	}
 	return list
@@ -41,6 +42,16 @@ func (r *runs) stepped(x *run, step int) {
 	defer r.mu.Unlock()
 	x.step = step
 	r.s.refreshPromptBuffers()
+}
+
+// planned notes how far the plan of a run is.
+func (r *runs) planned(x *run, plan string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if x.plan != plan {
+		x.plan = plan
+		r.s.refreshPromptBuffers()
+	}
 }
 
 // writes notes that a run's answer begins in its buffer.

@@ -82,6 +82,8 @@ func (x sessionRun) standing() string {
 	switch {
 	case x.status == runWaiting:
 		return "waits for you"
+	case x.status == runRunning && x.plan != "":
+		return x.plan
 	case x.status == runRunning && x.step > 0:
 		return fmt.Sprintf("step %d", x.step)
 	case x.status == runRunning:

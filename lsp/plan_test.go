@@ -360,3 +360,39 @@ func TestPlanAmongApprovals(t *testing.T) {
 		}
 	}
 }
+
+// A plan that nobody answers stays open until the deadline, one whose run ends
+// is withdrawn.
+func TestPlanThatNobodyAnswers(t *testing.T) {
+	llm := agenttest.NewScript(t, func(int, agent.Request) agenttest.Step {
+		return agenttest.Call(agent.ToolCall{ID: "c", Name: "submit_plan", Arguments: `{"steps":[{"id":"a","title":"Look","task":"look","dependsOn":[]}]}`})
+	})
+	w := newWorld(t, setup{llm: llm, options: obj{"approval": obj{"timeoutSeconds": 1}}, answers: map[string]lsptest.Answer{
+		"window/showMessageRequest": func(json.RawMessage) (any, error) {
+			return nil, &lsptest.Error{Code: -32601, Message: "no such method"}
+		},
+		"window/showDocument": func(json.RawMessage) (any, error) {
+			return nil, &lsptest.Error{Code: -32601, Message: "no such method"}
+		},
+	}})
+	r := result[agent.Result](t, w.ask("go", obj{"mode": "plan"}))
+	if r.Status != "stopped" || r.StopReason != "plan_stopped" || !strings.Contains(r.Note, "no answer in 1 s") {
+		t.Errorf("%+v", r)
+	}
+	told := strings.Join(w.messages("window/showMessage"), "\n")
+	for _, says := range []string{"Your editor could not show this question.", "The plan is in ", ".md", `agentls.approve with {"id": `, `"deny" stops the run`} {
+		if !strings.Contains(told, says) {
+			t.Errorf("%q is not in %s", says, told)
+		}
+	}
+
+	silent := func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent }
+	w = newWorld(t, setup{llm: llm, answers: map[string]lsptest.Answer{"window/showMessageRequest": silent, "window/showDocument": silent}})
+	p := w.ask("go", obj{"mode": "plan", "runId": "r"})
+	poll(t, "the question", func() bool { return len(w.server.asks.waiting()) == 1 })
+	result[map[string][]string](t, w.StartCommand("agentls.cancel", obj{"runId": "r"}, nil))
+	failure(t, p, -32800)
+	if open := w.server.asks.waiting(); len(open) != 0 {
+		t.Errorf("%d questions are open", len(open))
+	}
+}

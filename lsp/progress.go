@@ -113,7 +113,7 @@ func (p *progress) note(e pending) {
 		}
 		p.step, p.tool, p.waits = e.Step, "", ""
 	case agent.EventPlan:
-		p.plan = planProgress(e.Plan.Steps)
+		p.plan, p.tool = planProgress(e.Plan), ""
 	case agent.EventWaits:
 		p.waits = string(e.delta)
 	case agent.EventReasoning:
@@ -150,29 +150,35 @@ func (p *progress) note(e pending) {
 
 // planProgress says how many steps of a plan have ended, and which run; empty:
 // all have ended.
-func planProgress(steps []agent.PlanStep) string {
-	ended, running := 0, []string{}
-	for _, s := range steps {
-		switch s.Status {
-		case agent.StepPending:
-		case agent.StepRunning:
+func planProgress(p *agent.PlanState) string {
+	text, running := planStands(p), []string{}
+	for _, s := range p.Steps {
+		if s.Status == agent.StepRunning {
 			title := cleanTo(s.Title, titleShown)
 			if where, _, _ := strings.Cut(s.Note, ":"); where != "" { // of a team: in review, sent back
 				title += " (" + cleanTo(where, titleShown) + ")"
 			}
 			running = append(running, title)
-		default:
-			ended++
 		}
 	}
-	if ended == len(steps) {
-		return ""
-	}
-	text := fmt.Sprintf("plan %d/%d", ended, len(steps))
-	if len(running) > 0 {
+	if text != "" && len(running) > 0 {
 		text += ": " + strings.Join(running, separator)
 	}
 	return text
+}
+
+// planStands says how many steps of a plan have ended; empty: all have.
+func planStands(p *agent.PlanState) string {
+	ended := 0
+	for _, s := range p.Steps {
+		if s.Status != agent.StepPending && s.Status != agent.StepRunning {
+			ended++
+		}
+	}
+	if ended == len(p.Steps) {
+		return ""
+	}
+	return fmt.Sprintf("plan %d/%d", ended, len(p.Steps))
 }
 
 // say adds to the tail of the text. A tail that was cut begins at a new word,

@@ -221,3 +221,29 @@ func TestAWaitIsShownUntilTheAnswerBegins(t *testing.T) {
 		}
 	}
 }
+
+// While a plan runs the progress says how far it is, and which steps run.
+func TestProgressOfAPlan(t *testing.T) {
+	p := &progress{s: New(testOptions(t)), step: 1, tail: []byte("some words of the plan ")}
+	step := func(title string, s agent.StepStatus) agent.PlanStep { return agent.PlanStep{Title: title, Status: s} }
+	call := func(part string, s agent.ToolCallState) pending {
+		return pending{Event: agent.Event{Kind: agent.EventToolCall, ToolCall: &agent.ToolCallEvent{Tool: "edit_file", Part: part, State: s}}}
+	}
+	for _, c := range []struct {
+		e    pending
+		want string
+	}{
+		{call("", agent.ToolRunning), "step 1 · edit_file · some words of the plan"},
+		{pending{Event: agent.Event{Kind: agent.EventPlan, Plan: &agent.PlanState{Steps: []agent.PlanStep{step("A", "running"), step("[b](x)\n", "running"), step("C", "pending")}}}}, "plan 0/3: A · [b] (x)"},
+		{pending{Event: agent.Event{Kind: agent.EventStep, Step: 7, Part: "step 2"}}, "plan 0/3: A · [b] (x)"},
+		{call("reviewer 2", agent.ToolRunning), "plan 0/3: A · [b] (x) · reviewer 2: edit_file"},
+		{call("reviewer 2", agent.ToolCallState(agent.Completed)), "plan 0/3: A · [b] (x)"},
+		{pending{Event: agent.Event{Kind: agent.EventPlan, Plan: &agent.PlanState{Steps: []agent.PlanStep{step("A", "failed"), step("B", "completed"), step("C", "skipped")}}}}, "step 1 · some words of the plan"},
+		{pending{Event: agent.Event{Kind: agent.EventStep, Step: 2}}, "step 2 · some words of the plan"},
+	} {
+		p.note(c.e)
+		if got := p.message(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.e.Event, got, c.want)
+		}
+	}
+}

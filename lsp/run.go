@@ -59,6 +59,7 @@ type run struct {
 	startedAt time.Time
 	questions int
 	step      int      // the model call that it is at; 0: none yet
+	plan      string   // how far its plan is; "": none runs
 	writing   bool     // its answer has begun in its buffer
 	changed   []string // finished: the canonical URIs of what it changed, and that was not undone
 	asked     string   // what was asked for, in words for a person
@@ -251,6 +252,9 @@ func (x *run) flush(events []pending) {
 			x.s.warn("agentls: " + x.s.tell(string(p.delta)))
 		case agent.EventHint:
 			x.s.inform("agentls: " + x.s.tell(string(p.delta)))
+		case agent.EventPlan:
+			x.s.runs.planned(x, planStands(p.Plan))
+			x.writeEvent(p.wire(x.s))
 		default:
 			x.writeEvent(p.wire(x.s))
 		}

@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -145,5 +146,57 @@ func TestDeltasMergeWhileTheClientIsBehind(t *testing.T) {
 	}
 	if len(list) > n/4 {
 		t.Errorf("%d events for %d deltas that nobody read", len(list), n)
+	}
+}
+
+// Of where a plan stands the newest counts, behind what it follows; the first of
+// each plan stays, because calls name its steps.
+func TestMailboxMergesPlans(t *testing.T) {
+	behind := false
+	m := newMailbox(func() bool { return behind })
+	plan := func(n int, states ...agent.StepStatus) {
+		p := &agent.PlanState{Plan: n}
+		for _, s := range states {
+			p.Steps = append(p.Steps, agent.PlanStep{Status: s})
+		}
+		m.put(pending{Event: agent.Event{Kind: agent.EventPlan, Plan: p}})
+	}
+	call := func(part string) {
+		m.put(pending{Event: agent.Event{Kind: agent.EventToolCall, ToolCall: &agent.ToolCallEvent{ID: "1", Part: part, State: agent.ToolRunning}}})
+	}
+	got := func() (list []string) {
+		for _, p := range m.take() {
+			if p.Plan == nil {
+				list = append(list, p.ToolCall.Part)
+				continue
+			}
+			text := fmt.Sprint(p.Plan.Plan)
+			for _, s := range p.Plan.Steps {
+				text += " " + string(s.Status)
+			}
+			list = append(list, text)
+		}
+		return list
+	}
+	events := func() {
+		plan(1, "pending", "pending")
+		plan(1, "running", "running")
+		call("step 1")
+		call("step 2")
+		plan(1, "completed", "running")
+		plan(1, "completed", "failed")
+		plan(2, "pending")
+		plan(2, "running")
+	}
+	events()
+	if list, want := got(), 8; len(list) != want {
+		t.Errorf("%d events of %d: %q", len(list), want, list)
+	}
+	behind = true
+	m.plan = 0
+	events()
+	want := []string{"1 pending pending", "step 1", "step 2", "1 completed failed", "2 pending", "2 running"}
+	if list := got(); !slices.Equal(list, want) {
+		t.Errorf("got %q, want %q", list, want)
 	}
 }
