@@ -260,10 +260,11 @@ type planAsk struct {
 func (w *question) planReply(result []byte) (*agent.Answer, error) {
 	no := deny(dismissed)
 	var c planContent
-	switch err := json.Unmarshal(result, &c); {
-	case err != nil && len(result) > 0 && result[0] == '{':
+	readable := json.Unmarshal(result, &c) == nil
+	switch {
+	case !readable && len(result) > 0 && result[0] == '{':
 		return &no, badf(`the answer must be {"decision": "run"|"revise"|"stop", "steps"?: [{"id", "title", "task", "dependsOn"}], "note"?: "…"}`)
-	case err != nil, c.Decision == "":
+	case !readable, c.Decision == "":
 		return &no, nil
 	}
 	if err := oneOf("agentls/plan", "decision", string(c.Decision), string(agent.PlanRun), string(agent.PlanRevise), string(agent.PlanStop)); err != nil {

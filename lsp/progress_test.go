@@ -223,7 +223,7 @@ func TestAWaitIsShownUntilTheAnswerBegins(t *testing.T) {
 }
 
 // While a plan runs the progress says how far it is, and which steps run.
-func TestProgressOfAPlan(t *testing.T) {
+func TestProgressOfAPlanAndItsParts(t *testing.T) {
 	p := &progress{s: New(testOptions(t)), step: 1, tail: []byte("some words of the plan ")}
 	step := func(title string, s agent.StepStatus) agent.PlanStep { return agent.PlanStep{Title: title, Status: s} }
 	call := func(part string, s agent.ToolCallState) pending {

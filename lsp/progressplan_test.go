@@ -20,7 +20,7 @@ func TestProgressOfAPlan(t *testing.T) {
 		{"plan 1/2: Build (sent back)", []agent.PlanStep{step("Look", agent.StepFailed, "no"), step("Build\x1b[2J", agent.StepRunning, "sent back: mend\nit")}},
 		{"", []agent.PlanStep{step("Look", agent.StepCompleted, "seen"), step("Build", agent.StepSkipped, "")}},
 	} {
-		if got := planProgress(c.steps); got != c.want {
+		if got := planProgress(&agent.PlanState{Steps: c.steps}); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}

@@ -25,6 +25,30 @@ return {
     end,
   },
   {
+    "a plan is shown with its steps, and runs when it is accepted",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose("Run plan")]])
+      local steps = [[{"steps": [{"id": "a", "title": "Look", "task": "look around", "dependsOn": []}]}]]
+      editor:type(":Agentls ask /plan CALL submit_plan " .. steps .. "<CR>")
+      editor:wait_answer("completed: 1%. Look.*")
+      local question = editor:lua([[return questions[1] ]])
+      equal(question.titles, { "Stop", "Run plan", "Another plan…" })
+      equal(question.prompt, "Run this plan of 1 step?")
+    end,
+  },
+  {
+    "another plan is asked for with what should be different",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose("Another plan…")
+        vim.ui.input = function(_, on_confirm) on_confirm("no looking") end]])
+      local steps = [[{"steps": [{"id": "a", "title": "Look", "task": "look around", "dependsOn": []}]}]]
+      editor:type(":Agentls ask /plan CALL submit_plan " .. steps .. "<CR>")
+      editor:wait_answer("Tool said: The user wants another plan: no looking.*")
+    end,
+  },
+  {
     "what nothing is remembered of is only allowed once",
     function(world)
       local editor = world:edit_prompt()

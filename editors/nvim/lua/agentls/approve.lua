@@ -14,6 +14,7 @@ local M = {}
 ---@class agentls.Choice
 ---@field title string
 ---@field decision "once"|"session"|"always"|"deny"
+---@field revise? boolean another plan is wanted, and it is asked what should be different
 
 -- The first is the safe one.
 local choices = {
@@ -27,6 +28,12 @@ local trust_server = { { title = "Not now", decision = "deny" }, { title = "Trus
 local trust_folder = { { title = "Not now", decision = "deny" }, { title = "Trust folder", decision = "always" } }
 local trust_change = { { title = "Not now", decision = "deny" }, { title = "Apply", decision = "once" } }
 
+local plan = {
+  { title = "Stop", decision = "deny" },
+  { title = "Run plan", decision = "once" },
+  { title = "Another plan…", decision = "deny", revise = true },
+}
+
 local closed = { decision = "deny", reason = "closed" } ---@type agentls.ApproveResult
 
 local queue = {} ---@type agentls.Question[]
@@ -36,6 +43,9 @@ local polling = false
 ---@param params agentls.ApproveParams
 ---@return agentls.Choice[]
 local function choices_of(params)
+  if params.kind == "plan" then
+    return plan
+  end
   if params.kind ~= "trust" then
     return vim.tbl_filter(function(choice)
       return not params.decisions or vim.list_contains(params.decisions, choice.decision)
@@ -101,7 +111,12 @@ local function ask_decision(question, on_result)
       return covers and ("%s: %s"):format(choice.title, text.plain(covers)) or choice.title
     end,
   }, function(choice)
-    on_result(choice and { decision = choice.decision })
+    if not (choice and choice.revise) then
+      return on_result(choice and { decision = choice.decision })
+    end
+    vim.ui.input({ prompt = "What should be different? " }, function(note)
+      on_result(note and { decision = "deny", content = { decision = "revise", note = note } })
+    end)
   end)
 end
 

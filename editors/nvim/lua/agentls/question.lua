@@ -27,6 +27,8 @@ end
 local function subject(params)
   if M.is_change(params) then
     return "the changed configuration"
+  elseif params.kind == "plan" then
+    return "the plan"
   end
   local names = {}
   for _, name in ipairs({ "server", "tool" }) do
@@ -35,10 +37,34 @@ local function subject(params)
   return #names > 0 and plain(table.concat(names, "/")) or "this folder"
 end
 
+---The steps of a plan, with what each is to do.
+---@param steps agentls.PlanStep[]
+---@return string[]
+local function plan_lines(steps)
+  local lines, place = {}, {}
+  for i, step in ipairs(steps) do
+    place[step.id] = i
+  end
+  for i, step in ipairs(steps) do
+    local after = vim.tbl_map(function(id)
+      return tostring(place[id])
+    end, step.dependsOn)
+    local suffix = #after > 0 and (" (after %s)"):format(table.concat(after, ", ")) or ""
+    lines[#lines + 1] = ("%d. %s%s"):format(i, plain(step.title), suffix)
+    for _, line in ipairs(vim.split(vim.trim(step.task), "\n", { plain = true })) do
+      lines[#lines + 1] = "   " .. plain(line)
+    end
+  end
+  return lines
+end
+
 ---What the question is about, whole.
 ---@param params agentls.ApproveParams
 ---@return string[]
 local function details(params)
+  if params.kind == "plan" then
+    return plan_lines(params.plan.steps)
+  end
   local preview = M.known(params.preview)
   if preview then
     return vim.split(vim.trim(preview.diff), "\n", { plain = true })
@@ -79,6 +105,10 @@ function M.title(params)
     return "Apply the configuration that changed during a run?", false
   elseif params.kind == "trust" then
     return ("Trust %s?"):format(text), false
+  end
+  if params.kind == "plan" then
+    local n = #params.plan.steps
+    return ("Run this plan of %d step%s?"):format(n, n == 1 and "" or "s"), false
   end
   local preview = M.known(params.preview)
   if preview then

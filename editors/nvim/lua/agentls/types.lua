@@ -49,6 +49,13 @@
 ---@field covers? string what "session" and "always" allow from then on; empty: they count as "once"
 ---@field decisions? ("deny"|"once"|"session"|"always")[] those that make sense
 ---@field preview? {path: string, added: integer, removed: integer, diff: string} what the call would change
+---@field plan? {plan: integer, steps: agentls.PlanStep[]} what a question of the kind "plan" is about
+
+---@class agentls.PlanStep
+---@field id string
+---@field title string
+---@field task string
+---@field dependsOn string[] ids of steps that must be done before
 
 ---@class agentls.ElicitParams
 ---@field id string
