@@ -101,7 +101,7 @@ func slashCompact(s *Server, q *slashRequest) (local, error) {
 		case errors.Is(err, agent.ErrSessionBusy):
 			return "", s.sessionFailed(q.command, q.session, err)
 		case err != nil:
-			return "", failed("/compact: the session was not summarised, and is as it was: %s", s.tell(err.Error()))
+			return "", failed("/compact: the session was not summarised and is as it was (%s); send it once more, or choose another model with /model", s.tell(err.Error()))
 		}
 		return fmt.Sprintf("The model goes on from a summary of the %d messages above: about %d tokens instead of %d. The session keeps them all.", done.Messages, done.After, done.Before), nil
 	}, nil
