@@ -37,7 +37,6 @@ var reviewed = map[string]string{
 	"id %q is that of another request in flight": "JSON-RPC's own rule, for who writes a client",
 
 	"%d tokens: %v": "what the LLM advises, which is checked here",
-	"/compact: the session was not summarised, and is as it was: %s": "of the agent, in its words",
 	"nothing was written: %s": "of a provider, whose errors are checked here",
 	"nothing was written: %v": "of config, whose errors end in what to do", "nothing was written: %w": "of config, whose errors end in what to do",
 	"The prompt %s cannot be used: %s": "of an MCP server, in its words",
