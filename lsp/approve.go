@@ -96,8 +96,11 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 		return agent.Answer{}, context.Cause(ctx)
 	}
 	defer func() { // nothing is shown any more
-		if answer.Kept = w.free; err != nil && w.free != nil {
+		switch answer.Kept = w.free; {
+		case err != nil && w.free != nil:
 			w.free()
+		case err == nil && w.free == nil && (answer.Decision == agent.DecisionSession || answer.Decision == agent.DecisionAlways):
+			answer.Kept = q.lookAgain
 		}
 	}()
 	w.answer, w.again = make(chan agent.Answer, 1), make(chan struct{}, 1)
@@ -132,6 +135,14 @@ func (q *questions) ask(ctx context.Context, w *question) (answer agent.Answer, 
 			q.resolve(w.id, deny(fmt.Sprintf(noAnswer+"%g s", w.timeout.Seconds())))
 			return <-w.answer, nil
 		}
+	}
+}
+
+// lookAgain settles what an answer that is remembered settles too: a client with
+// approvals has been shown all of it already.
+func (q *questions) lookAgain() {
+	for _, w := range q.waiting() {
+		q.decided(w)
 	}
 }
 

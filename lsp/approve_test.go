@@ -211,20 +211,22 @@ func TestQuestionsOfAStockClientComeOneAtATime(t *testing.T) {
 	}
 }
 
+// fourCalls is a script of four calls beside each other.
+func fourCalls(n int, req agent.Request) agenttest.Step {
+	if req.Messages[len(req.Messages)-1].Role == agent.ToolRole {
+		return agenttest.Text("done")
+	}
+	var list []agent.ToolCall
+	for i := range 4 {
+		list = append(list, agent.ToolCall{ID: fmt.Sprint(n, i), Name: "list_dir", Arguments: fmt.Sprintf(`{"path":"%s."}`, strings.Repeat("./", i))})
+	}
+	return agenttest.Call(list...)
+}
+
 // An answer to the first question settles what waited behind it: the rules are
 // looked at again before a question is shown.
 func TestWaitingQuestionIsLookedAtAgain(t *testing.T) {
-	calls := func(n int, req agent.Request) agenttest.Step {
-		if req.Messages[len(req.Messages)-1].Role == agent.ToolRole {
-			return agenttest.Text("done")
-		}
-		var list []agent.ToolCall
-		for i := range 4 {
-			list = append(list, agent.ToolCall{ID: fmt.Sprint(n, i), Name: "list_dir", Arguments: fmt.Sprintf(`{"path":"%s."}`, strings.Repeat("./", i))})
-		}
-		return agenttest.Call(list...)
-	}
-	w := newWorld(t, setup{llm: agenttest.NewScript(t, calls), options: asking(600)})
+	w := newWorld(t, setup{llm: agenttest.NewScript(t, fourCalls), options: asking(600)})
 	all := sync.OnceFunc(func() { w.awaitOpen(4) })
 	w.On("window/showMessageRequest", func(json.RawMessage) (any, error) {
 		all()
@@ -311,6 +313,30 @@ func TestOwnQuestionsComeBesideEachOther(t *testing.T) {
 	}
 	if !slices.Equal(states, []string{"open ", "resolved once"}) {
 		t.Errorf("approval events %q", states)
+	}
+}
+
+// An answer that is remembered also settles what such a client was shown beside
+// it: the other questions are withdrawn.
+func TestOwnQuestionsAreLookedAtAgain(t *testing.T) {
+	w := newWorld(t, setup{llm: agenttest.NewScript(t, fourCalls), options: asking(600), init: lsptest.Init{Features: []string{"approvals"}}})
+	var first sync.Once
+	end := make(chan struct{})
+	w.On("agentls/approve", func(json.RawMessage) (any, error) {
+		var answer any
+		first.Do(func() {
+			w.awaitOpen(4)
+			answer = obj{"decision": "session"}
+		})
+		if answer == nil {
+			<-end // nobody answers the others
+		}
+		return answer, nil
+	})
+	r := result[agent.Result](t, w.ask("hi", nil))
+	close(end)
+	if got := statuses(r); !slices.Equal(got, []agent.Outcome{agent.Completed, agent.Completed, agent.Completed, agent.Completed}) {
+		t.Errorf("calls %v", got)
 	}
 }
 

@@ -396,3 +396,26 @@ func TestChatAsksForServers(t *testing.T) {
 		t.Errorf("the model got %q", texts)
 	}
 }
+
+// A plan is asked about and carried out, step by step; Ctrl-C in the question
+// ends the run.
+func TestChatRunsAPlan(t *testing.T) {
+	c := chatOn(t, newSessionWorld(t))
+	c.wait("", "model:")
+	const plan = `/plan call submit_plan {"steps":[{"id":"a","title":"Count apples","task":"Count them.","dependsOn":[]},{"id":"b","title":"Tell","task":"Tell it.","dependsOn":["a"]}]}`
+	at := c.say(plan)
+	c.wait(at, "2. Tell (after 1)")
+	c.wait(at, "[S]top:")
+	at = c.press("r" + keyEnter)
+	c.wait(at, "completed: 1. Count apples")
+	c.wait(at, "completed: 2. Tell")
+	c.wait(at, "steps ·")
+	at = c.say(plan)
+	c.wait(at, "[S]top:")
+	at = c.press(ctrlC)
+	c.wait(at, "it has no more use")
+	c.wait(at, "cancelled")
+	at = c.say("hello")
+	c.wait(at, "1 step")
+	c.leave(exitOK)
+}

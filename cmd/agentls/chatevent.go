@@ -112,6 +112,9 @@ func (d *dialogue) called(e agent.ToolCallEvent, x *chatRun) {
 		return true
 	})
 	d.mu.Unlock()
+	if planned(e) && e.State != agent.ToolCallState(agent.Failed) {
+		return
+	}
 	line := "· " + callLine(e, d.parts.secrets) + " — " + string(e.State)
 	if took := time.Since(began); took >= 100*time.Millisecond {
 		line += " " + shortTime(took)

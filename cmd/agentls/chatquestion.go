@@ -108,11 +108,17 @@ func (d *dialogue) elicit(ctx context.Context, params json.RawMessage) any {
 
 // plan asks whether a plan is to be carried out.
 func (d *dialogue) plan(ctx context.Context, params json.RawMessage) any {
-	var p agent.PlanState
+	var p struct {
+		agent.PlanState
+		Problem string
+	}
 	if json.Unmarshal(params, &p) != nil {
 		return nil
 	}
-	a, err := d.asks.Ask(ctx, agent.Question{Kind: "plan", Plan: &p})
+	if p.Problem != "" {
+		d.face.note(noteError, oneLine(p.Problem, 1000))
+	}
+	a, err := d.asks.Ask(ctx, agent.Question{Kind: "plan", Plan: &p.PlanState})
 	if err != nil || a.Plan == nil {
 		return nil
 	}

@@ -19,8 +19,8 @@ type chatRun struct {
 	id      string
 	request json.RawMessage // its id, to cancel it by
 	began   time.Time
-	line    bool            // it asks no model: nothing can be added to it
-	waits   bool            // for the run before it
+	line    bool // it asks no model: nothing can be added to it
+	waits   bool // for the run before it
 	calls   []*chatCall
 	thought string // the end of what the model thinks, until it says something
 	steps   []agent.PlanStep
@@ -194,6 +194,9 @@ func (d *dialogue) working() (lines []string) {
 			lines = append(lines, stepLine(s))
 		}
 		for _, c := range x.calls {
+			if planned(c.ToolCallEvent) {
+				continue
+			}
 			lines = append(lines, fmt.Sprintf("· %s %s", callLine(c.ToolCallEvent, d.parts.secrets), c.standing()))
 		}
 		if thought := oneLine(x.thought, thoughtChars); thought != "" {
@@ -201,6 +204,12 @@ func (d *dialogue) working() (lines []string) {
 		}
 	}
 	return lines
+}
+
+// planned reports whether a call is one of those by which plans are made and
+// carried out: the plan shows what comes of it.
+func planned(e agent.ToolCallEvent) bool {
+	return e.Server == "" && (e.Tool == "submit_plan" || e.Tool == "submit_review" || e.Tool == "fail_step")
 }
 
 // since is when the oldest run that works began; false: none does.
