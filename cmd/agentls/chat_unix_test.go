@@ -144,14 +144,28 @@ func (c *chatter) gone(code int) {
 	if got := c.cmd.ProcessState.ExitCode(); got != code {
 		c.t.Errorf("exit code %d, want %d:\n%s", got, code, c.seen())
 	}
-	c.mu.Lock()
-	all := c.all.String()
-	c.mu.Unlock()
-	for on, off := range map[string]string{"\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} { // the cursor, bracketed paste
-		if strings.LastIndex(all, on) > strings.LastIndex(all, off) {
-			c.t.Errorf("%q is left behind", on)
+	late := time.After(20 * time.Second)
+	for left := c.left(); left != ""; left = c.left() { // the terminal may still be read
+		select {
+		case <-c.grown:
+		case <-late:
+			c.t.Errorf("%q is left behind", left)
+			return
 		}
 	}
+}
+
+// left is a mode of the terminal that is not as it was; empty: none is.
+func (c *chatter) left() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all := c.all.String()
+	for on, off := range map[string]string{"\x1b[?25l": "\x1b[?25h", "\x1b[?2004h": "\x1b[?2004l"} { // the cursor, bracketed paste
+		if strings.LastIndex(all, on) > strings.LastIndex(all, off) {
+			return on
+		}
+	}
+	return ""
 }
 
 // The keys that a terminal sends.
