@@ -175,11 +175,7 @@ func (t *thread) compactRequest(part []Message, limit, room int) Request {
 
 // askAside asks the model for what is no part of the conversation.
 func (t *thread) askAside(ctx context.Context, req Request) (Response, error) {
-	resp, err := t.task.LLM.Complete(ctx, req, func(d Delta) {
-		if d.Waits != "" {
-			t.emit(Event{Kind: EventWaits, Delta: d.Waits})
-		}
-	})
+	resp, err := t.task.LLM.Complete(ctx, req, t.emitAside)
 	t.pay(req, resp, err)
 	return resp, err
 }

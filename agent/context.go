@@ -217,15 +217,9 @@ func (t *thread) tooMuch(f fit, tools int) string {
 
 // prepare lets the model's provider find out how much fits.
 func (t *thread) prepare(ctx context.Context) {
-	p, ok := t.task.LLM.(Preparing)
-	if !ok {
-		return
+	if p, ok := t.task.LLM.(Preparing); ok {
+		p.Prepare(ctx, t.emitAside)
 	}
-	p.Prepare(ctx, func(d Delta) {
-		if d.Notice != "" {
-			t.emit(Event{Kind: EventNotice, Delta: d.Notice})
-		}
-	})
 }
 
 // askFitting asks with a request that fits. A provider that refuses it for its

@@ -157,15 +157,20 @@ func refused(err error) bool {
 	return ok && pe.Kind == KindProvider && !pe.Retryable
 }
 
+// emitAside tells what a delta says of the call itself.
+func (t *thread) emitAside(d Delta) {
+	if d.Waits != "" {
+		t.emit(Event{Kind: EventWaits, Delta: d.Waits})
+	}
+	if d.Notice != "" {
+		t.emit(Event{Kind: EventNotice, Delta: d.Notice})
+	}
+}
+
 func (t *thread) ask(ctx context.Context, req Request) (Response, error) {
 	t.s.step()
 	resp, err := t.task.LLM.Complete(ctx, req, func(d Delta) {
-		if d.Waits != "" {
-			t.emit(Event{Kind: EventWaits, Delta: d.Waits})
-		}
-		if d.Notice != "" {
-			t.emit(Event{Kind: EventNotice, Delta: d.Notice})
-		}
+		t.emitAside(d)
 		if d.Reasoning != "" {
 			t.emit(Event{Kind: EventReasoning, Delta: d.Reasoning})
 		}

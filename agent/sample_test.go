@@ -92,6 +92,34 @@ func TestSampleAsksAPersonThenTheModel(t *testing.T) {
 	}
 }
 
+// preparing is a model whose window is known once it is loaded.
+type preparing struct {
+	*agenttest.LLM
+	window int
+}
+
+func (p *preparing) Prepare(_ context.Context, on func(agent.Delta)) {
+	p.Of.ContextWindow = p.window
+	on(agent.Delta{Notice: "its window is small"})
+}
+
+// A provider that drops the front of what is too long must not answer half a
+// request (ollama/ollama#8531, #3839).
+func TestSampleThatDoesNotFit(t *testing.T) {
+	w := newWorld(t)
+	llm := &preparing{agenttest.NewLLM(t, agenttest.Text("Blue")), 300}
+	long := strings.Replace(plainSample, "Name", strings.Repeat("word ", 400)+"Name", 1)
+	if _, err := w.sample(t.Context(), llm, long, ""); err == nil || !strings.Contains(err.Error(), "takes 300 in one: ask with less") {
+		t.Errorf("%v", err)
+	}
+	if n := len(llm.Requests()); n > 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+	if got, err := w.sample(t.Context(), llm, plainSample, ""); err != nil || got.Text != "Blue" {
+		t.Errorf("%+v %v", got, err)
+	}
+}
+
 func TestSampleThatIsRefused(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer agent.Answer
@@ -283,7 +311,7 @@ func TestSampleOfARun(t *testing.T) {
 			return agenttest.Step{Text: []string{"Blue"}, Usage: agent.Usage{PromptTokens: 30, CompletionTokens: 10}}
 		})
 		w.servers.call["fake/echo"] = func(ctx context.Context, _ json.RawMessage, _ func(mcp.Progress)) (mcp.ToolResult, error) {
-			got, err := w.sample(ctx, own, plainSample, "s")
+			got, err := w.sample(ctx, &preparing{own, 100_000}, plainSample, "s")
 			return mcp.ToolResult{Content: []mcp.Content{words(got.Text)}}, err
 		}
 		res, llm := w.must("go", agenttest.Step{Calls: []agent.ToolCall{call("1", "mcp__fake__echo", `{}`)}, Usage: agent.Usage{PromptTokens: 100, CompletionTokens: 10}}, agenttest.Text("done"))
@@ -301,6 +329,9 @@ func TestSampleOfARun(t *testing.T) {
 		}
 		if fmt.Sprint(sums) != "[110 150]" {
 			t.Errorf("told %v", sums)
+		}
+		if got := notices(w.host); len(got) != 1 || got[0] != "its window is small" {
+			t.Errorf("noticed %q", got)
 		}
 	})
 	t.Run("limit", func(t *testing.T) {

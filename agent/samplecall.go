@@ -50,6 +50,9 @@ func (s *sampling) complete(ctx context.Context) (res mcp.SampleResult, err erro
 			s.a.samples.give(s.key(), s.taken-tokens)
 		}
 	}()
+	if err := s.prepare(ctx); err != nil {
+		return res, err
+	}
 	most, err := s.bound()
 	if err != nil {
 		return res, err
@@ -80,6 +83,30 @@ func (s *sampling) complete(ctx context.Context) (res mcp.SampleResult, err erro
 		return res, AsProviderError(err)
 	}
 	return s.result(resp, most)
+}
+
+// prepare lets the model's provider find out how much fits: some drop the front
+// of what is too long without a word, and the server would get an answer to half
+// of its request.
+func (s *sampling) prepare(ctx context.Context) error {
+	if p, ok := s.t.LLM.(Preparing); ok {
+		p.Prepare(ctx, s.notice)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if m := s.model(); m.ContextWindow > 0 && s.prompt > m.ContextWindow {
+		return fmt.Errorf("the request has about %d tokens, and the model %q takes %d in one: ask with less", s.prompt, m.Name, m.ContextWindow)
+	}
+	return nil
+}
+
+// notice tells the person what the provider has to say, in the run that is
+// served.
+func (s *sampling) notice(d Delta) {
+	if r := s.a.living(s.t.RunID); r != nil && d.Notice != "" {
+		r.emit(Event{Kind: EventNotice, Delta: d.Notice})
+	}
 }
 
 // result is what the server gets.
@@ -153,6 +180,7 @@ func (s *sampling) enough(most int, heard *hearing, cancel context.CancelCauseFu
 	var said strings.Builder
 	next := 4 * most // bytes from which it is worth while to count
 	return func(d Delta) {
+		s.notice(d)
 		said.WriteString(d.Reasoning)
 		said.WriteString(d.Text)
 		heard.hear(d.Text)
