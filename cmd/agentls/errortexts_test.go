@@ -36,7 +36,7 @@ var reviewed = map[string]string{
 	"method not found: ":                         "LSP's own rule, for who writes a client",
 	"id %q is that of another request in flight": "JSON-RPC's own rule, for who writes a client",
 
-	"%d tokens: %v": "what the LLM advises, which is checked here",
+	"%d tokens: %v":           "what the LLM advises, which is checked here",
 	"nothing was written: %s": "of a provider, whose errors are checked here",
 	"nothing was written: %v": "of config, whose errors end in what to do", "nothing was written: %w": "of config, whose errors end in what to do",
 	"The prompt %s cannot be used: %s": "of an MCP server, in its words",
