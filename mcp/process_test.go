@@ -244,7 +244,7 @@ func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
 		change(&c)
 		got := childEnv([]string{
 			"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "OPENAI_API_KEY=sk-1", "ANTHROPIC_AUTH_TOKEN=t",
-			"CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x",
+			"AZURE_API_KEY=a", "GLM_API_KEY=g", "QWEN_API_KEY=q", "AZURE_STORAGE_KEY=s", "CORP_LLM=x", "GITHUB_TOKEN=g", "SECRET=s", "AGENTLS_X=1", "=C:=hidden", "MINE=0", "NODE_EXTRA_CA_CERTS=x",
 		}, c)
 		for _, w := range want {
 			if !slices.Contains(got, w) {
@@ -259,7 +259,8 @@ func TestChildGetsTheBaseEnvironmentOnly(t *testing.T) {
 	}
 	base := []string{"PATH=/bin", "HOME=/h", "LC_ALL=C", "XDG_STATE_HOME=/s", "https_proxy=p", "NO_PROXY=n", "SSL_CERT_FILE=c", "NODE_EXTRA_CA_CERTS=x", "MINE=1"}
 	check("base", func(*ServerConfig) {}, base, []string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CORP_LLM", "GITHUB_TOKEN", "SECRET", "AGENTLS_X"})
-	check("inherited", func(c *ServerConfig) { c.InheritEnv, c.Withheld = true, []string{"CORP_LLM"} }, append(base, "GITHUB_TOKEN=g", "SECRET=s"), []string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CORP_LLM"})
+	check("inherited", func(c *ServerConfig) { c.InheritEnv, c.Withheld = true, []string{"CORP_LLM"} }, append(base, "GITHUB_TOKEN=g", "SECRET=s", "AZURE_STORAGE_KEY=s"),
+		[]string{"OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "AZURE_API_KEY", "GLM_API_KEY", "QWEN_API_KEY", "CORP_LLM"})
 	check("configured", func(c *ServerConfig) { c.Env = map[string]string{"OPENAI_API_KEY": "given"} }, []string{"OPENAI_API_KEY=given"}, nil)
 
 	o := mcptest.Options{}
