@@ -87,12 +87,15 @@ func (q *clients) serve(ctx context.Context, conn net.Conn) {
 		select {
 		case q.turn <- struct{}{}:
 		case <-ctx.Done():
+			unwatch()
+			_ = conn.Close()
+			return // without a turn to give back
 		}
 	}
+	defer func() { <-q.turn }()
 	if !unwatch() {
 		return // ctx has ended
 	}
-	defer func() { <-q.turn }()
 	fmt.Fprintf(q.p.stderr, "agentls: client %d is served\n", n)
 	code, _ := serveOn(ctx, q.p, struct {
 		io.Reader
