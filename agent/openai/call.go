@@ -46,7 +46,7 @@ func (c *call) Do(req *http.Request) (*http.Response, error) {
 	return backoff.Retry(ctx, func() (*http.Response, error) { return c.try(ctx, req.Header, plain) },
 		backoff.WithBackOff(b), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(maxElapsed),
 		backoff.WithNotify(func(err error, wait time.Duration) {
-			c.llm.o.Log.Warn("provider failed, trying again", "host", c.llm.url.Host, "model", c.llm.o.Model, "wait", wait, "error", agent.AsProviderError(err).Message)
+			c.llm.o.Log.Info("provider failed, trying again", "host", c.llm.url.Host, "model", c.llm.o.Model, "wait", wait, "error", agent.AsProviderError(err).Message)
 			c.on(agent.Delta{Waits: c.llm.url.Host + " " + waits(err) + ", asked again in " + wait.Round(10*time.Millisecond).String()})
 		}))
 }

@@ -20,7 +20,7 @@ func (l *LLM) notice(key string, on func(agent.Delta), text string) {
 		return
 	}
 	text = oneLine(l.failures.redact(text), 4*maxShown)
-	l.o.Log.Warn("provider", "host", l.url.Host, "model", l.o.Model, "notice", text)
+	l.o.Log.Info("provider", "host", l.url.Host, "model", l.o.Model, "notice", text)
 	on(agent.Delta{Notice: text})
 }
 
