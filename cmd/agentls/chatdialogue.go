@@ -166,7 +166,7 @@ func (d *dialogue) message(params json.RawMessage) {
 func inLines(text string) string {
 	return strings.NewReplacer(
 		"agentls.mcp.login as redirectUrl", "`/mcp login`, behind the server's name", "agentls.mcp.servers", "/mcp", "agentls.mcp.trust", "/mcp restart", "agentls.mcp.", "/mcp ", "agentls.model", "/model", "agentls.cancel", "/cancel",
-		"agentls.session.list", "/sessions", "agentls.setup", "`agentls init`",
+		"agentls.session.list", "/sessions", "agentls.setup or `agentls init`", "`agentls init`", "agentls.setup", "`agentls init`",
 	).Replace(text)
 }
 
