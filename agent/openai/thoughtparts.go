@@ -23,8 +23,12 @@ type thoughtPart struct {
 	rest   map[string]json.RawMessage
 }
 
-// maxThoughtParts bounds the parts of an answer, in bytes.
-const maxThoughtParts = 1 << 20
+// maxThoughtParts bounds the parts of an answer, in bytes; each costs partCost
+// beside what is in it, for its maps and for being looked through.
+const (
+	maxThoughtParts = 1 << 20
+	partCost        = 512
+)
 
 // take adds the parts of a delta and gives what a person can read of them.
 func (t *thoughtParts) take(field string, raw json.RawMessage) (told string) {
@@ -58,6 +62,7 @@ func (t *thoughtParts) add(part map[string]json.RawMessage) {
 	}
 	p := thoughtPart{map[string]*strings.Builder{}, map[string]json.RawMessage{}}
 	p.join(part, &t.size)
+	t.size += partCost
 	t.parts = append(t.parts, p)
 }
 
