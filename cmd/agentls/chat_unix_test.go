@@ -381,6 +381,8 @@ func TestChatAsksForServers(t *testing.T) {
 	c.wait(at, "Trust and start it? [N]o, [y]es:")
 	at = c.press("n" + keyEnter)
 	c.wait(at, "start it? [N]o, [y]es: n")
+	at = c.say("/mcp")
+	c.wait(at, "trust it with /mcp restart") // what one can type here
 
 	at = c.say(`call mcp__far__ask {"method":"elicitation/create","params":{"message":"Who are you?","requestedSchema":{"type":"object","properties":{"nickname":{"type":"string"}},"required":["nickname"]}}}`)
 	c.wait(at, "Who are you?")
@@ -411,8 +413,8 @@ func TestChatAsksForServers(t *testing.T) {
 	}
 }
 
-// A plan is asked about and carried out, step by step; Ctrl-C in the question
-// ends the run.
+// A plan is asked about and carried out, step by step, and what its steps want to
+// call is asked about in their names; Ctrl-C in the question ends the run.
 func TestChatRunsAPlan(t *testing.T) {
 	c := chatOn(t, newSessionWorld(t))
 	c.wait("", "model:")
@@ -423,6 +425,14 @@ func TestChatRunsAPlan(t *testing.T) {
 	at = c.press("r" + keyEnter)
 	c.wait(at, "completed: 1. Count apples")
 	c.wait(at, "completed: 2. Tell")
+	c.wait(at, "steps ·")
+	at = c.say(`/plan call submit_plan {"steps":[{"id":"a","title":"Write","task":"call write_file {\"path\":\"a.txt\",\"content\":\"a\"}","dependsOn":[]}]}`)
+	c.wait(at, "[S]top:")
+	at = c.press("r" + keyEnter)
+	c.wait(at, "step 1 wants to call write_file")
+	c.wait(at, "in this folder.) [N]o, [y]es once") // nothing comes between a question and its answer
+	at = c.press("y" + keyEnter)
+	c.wait(at, "completed: 1. Write")
 	c.wait(at, "steps ·")
 	at = c.say(plan)
 	c.wait(at, "[S]top:")

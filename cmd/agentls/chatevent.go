@@ -40,6 +40,8 @@ func (d *dialogue) event(params json.RawMessage) {
 		return // it was cancelled and answered
 	}
 	switch {
+	case e.Kind == string(agent.EventText) && x.line: // the server's own words
+		d.face.answer(printable(inLines(e.Delta)))
 	case e.Kind == string(agent.EventText):
 		d.face.answer(printable(e.Delta))
 	case e.Kind == string(agent.EventMention) && e.Mention != nil:

@@ -37,16 +37,16 @@ type approveAnswer struct {
 // approve asks about a call, a server's request to the model, or trust.
 func (d *dialogue) approve(ctx context.Context, params json.RawMessage) any {
 	var p struct {
-		Kind, Server, Tool, Description, Reason, Covers string
-		Arguments                                       json.RawMessage
-		DefinitionChanged                               bool
-		Preview                                         *agent.Preview
+		Kind, Server, Tool, Description, Reason, Covers, Part string
+		Arguments                                             json.RawMessage
+		DefinitionChanged                                     bool
+		Preview                                               *agent.Preview
 	}
 	if json.Unmarshal(params, &p) != nil {
 		return nil
 	}
 	q := agent.Question{
-		Kind: p.Kind, Server: p.Server, Tool: p.Tool, Description: p.Description, Reason: p.Reason, Covers: p.Covers,
+		Kind: p.Kind, Server: p.Server, Tool: p.Tool, Description: p.Description, Reason: p.Reason, Covers: p.Covers, Part: p.Part,
 		Arguments: p.Arguments, DefinitionChanged: p.DefinitionChanged, Preview: p.Preview,
 	}
 	if p.Kind == "sample" {

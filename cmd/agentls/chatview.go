@@ -61,6 +61,9 @@ func (s *screen) above() (rows []string) {
 		open := strings.Split(wrap(m.line(strings.ReplaceAll(s.open, "\t", "    ")), s.width), "\n")
 		rows = append(rows, open[max(0, len(open)-min(openRows, max(1, s.height/3))):]...)
 	}
+	if s.asked.focused() { // its answer is typed right below what is asked
+		return rows
+	}
 	work := s.d.working()
 	room := min(workRows, max(1, s.height/3))
 	if n := len(work) - room; n > 0 {
@@ -69,7 +72,7 @@ func (s *screen) above() (rows []string) {
 	for _, line := range work {
 		rows = append(rows, s.style.in(lookDim, ansi.Truncate(line, s.width-1, "…")))
 	}
-	if since, ok := s.d.since(); ok && !s.asked.focused() {
+	if since, ok := s.d.since(); ok {
 		text := "working, " + shortTime(time.Since(since).Truncate(time.Second)) + " · Ctrl-C ends it; what you send now is given to it"
 		rows = append(rows, s.style.in(lookDim, ansi.Truncate(text, s.width-1, "…")))
 	}

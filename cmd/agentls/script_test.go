@@ -310,11 +310,14 @@ func provideModels(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "data": data}) // of strings
 }
 
-// called is the function of a prompt "call name arguments"; nil for another
-// prompt.
+// called is the function of a prompt "call name arguments", or of a step with
+// that task; nil for another prompt.
 func called(content json.RawMessage) []byte {
 	var text string
 	_ = json.Unmarshal(content, &text) // "" calls nothing
+	if step, task, _ := strings.Cut(text, "\n\n"); strings.HasPrefix(step, "Carry out step ") {
+		text, _, _ = strings.Cut(task, "\n\n")
+	}
 	rest, ok := strings.CutPrefix(text, "call ")
 	if !ok {
 		return nil

@@ -110,6 +110,9 @@ func (t *terminal) Ask(ctx context.Context, q agent.Question) (agent.Answer, err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if ctx.Err() != nil { // while another question was open
+		return agent.Answer{}, context.Cause(ctx)
+	}
 	if q.Recheck != nil {
 		if a, decided := q.Recheck(); decided {
 			return a, nil

@@ -30,7 +30,7 @@ func (t *terminal) trustQuestion(q agent.Question) (choices string) {
 		return "Trust and start it? [N]o, [y]es: "
 	case p.Folders != nil:
 		tell("%s", words(p.Folders))
-		tell("· Its project files may name programs to start; each of them is asked about on its own. git shows changes in it.")
+		tell("· Its project files may name programs to start; each of them is asked about on its own. git shows changes in it, and its AGENTS.md tells the agent how to work.")
 		return "Trust the folder? [N]o, [y]es: "
 	}
 	for _, list := range []struct {
