@@ -91,14 +91,12 @@ func (k KnownProvider) goesBy(name string) bool {
 // isAt reports whether its key may be sent to an address: that of its table, of
 // its own variable, or of its other hosts.
 func (k KnownProvider) isAt(base, own string) bool {
+	if sameOrigin(base, k.BaseURL) || sameOrigin(base, own) {
+		return true
+	}
 	u, err := url.Parse(strings.TrimSpace(base))
 	if err != nil {
 		return false
-	}
-	for _, its := range []string{k.BaseURL, own} {
-		if o, err := url.Parse(its); its != "" && err == nil && u.Scheme == o.Scheme && strings.EqualFold(u.Host, o.Host) {
-			return true
-		}
 	}
 	host := strings.ToLower(u.Hostname())
 	return u.Scheme == "https" && slices.ContainsFunc(k.Hosts, func(h string) bool {

@@ -46,6 +46,7 @@ func TestPresets(t *testing.T) {
 		`"ollama": {"baseURL": "http://gpu.example:11434/v1"}`:                                 "ollama (ollama) http://gpu.example:11434/v1",
 		`"deepseek": {"apiKey": "own", "baseURL": "https://api.deepseek.com/beta"}`:            "deepseek (deepseek) https://api.deepseek.com/beta own",
 		`"deepseek": {"baseURL": "https://api.deepseek.com/beta"}`:                             "deepseek (deepseek) https://api.deepseek.com/beta sk-key-deepseek",
+		`"deepseek": {"baseURL": "https://API.deepseek.com:443/v1"}`:                           "deepseek (deepseek) https://API.deepseek.com:443/v1 sk-key-deepseek",
 		`"kimi": {"baseURL": "https://api.moonshot.cn/v1"}`:                                    "kimi (kimi) https://api.moonshot.cn/v1 sk-key-moonshot",
 		`"azure": {"baseURL": "https://other.openai.azure.com/openai/v1"}`:                     "azure (azure) https://other.openai.azure.com/openai/v1 sk-key-azure api-key",
 		`"azure": {"headers": {"authorization": "Bearer t"}}`:                                  "azure (azure) https://res.openai.azure.com api-key authorization=Bearer t",
@@ -55,6 +56,7 @@ func TestPresets(t *testing.T) {
 		`"openai": {"baseURL": "http://api.openai.com/v1"}`:                      "openai () http://api.openai.com/v1",
 		`"azure": {"baseURL": "https://res.openai.azure.com.evil.example/v1"}`:   "azure () https://res.openai.azure.com.evil.example/v1",
 		`"kimi": {"baseURL": "http://api.moonshot.cn/v1"}`:                       "kimi () http://api.moonshot.cn/v1",
+		`"deepseek": {"baseURL": "https://api.deepseek.com@evil.example/v1"}`:    "deepseek () https://api.deepseek.com@evil.example/v1",
 		`"w": {"baseURL": "https://api.deepseek.com/v1"}`:                        "w () https://api.deepseek.com/v1",
 		`"w": {"preset": "openai", "baseURL": "https://gateway.example/openai"}`: "w (openai) https://gateway.example/openai sk-key-openai",
 	} {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"agentls/agent"
+	"agentls/mcp"
 )
 
 // Setup makes a choice that can be written out of what a person wishes.
@@ -294,7 +295,7 @@ func ShownURL(base string) string {
 }
 
 func sameOrigin(a, b string) bool {
-	x, err := url.Parse(a)
-	y, err2 := url.Parse(b)
-	return err == nil && err2 == nil && x.Scheme == y.Scheme && strings.EqualFold(x.Host, y.Host)
+	x, err := url.Parse(strings.TrimSpace(a))
+	y, err2 := url.Parse(strings.TrimSpace(b))
+	return err == nil && err2 == nil && x.Host != "" && mcp.SameOrigin(x, y)
 }
