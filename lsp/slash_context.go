@@ -103,6 +103,9 @@ func slashCompact(s *Server, q *slashRequest) (local, error) {
 		case err != nil:
 			return "", failed("/compact: the session was not summarised and is as it was (%s); send it once more, or choose another model with /model", s.tell(err.Error()))
 		}
+		if done.After >= done.Before {
+			return fmt.Sprintf("The model goes on from a summary of the %d messages above, but it is no shorter: about %d tokens instead of %d. The session keeps them all.", done.Messages, done.After, done.Before), nil
+		}
 		return fmt.Sprintf("The model goes on from a summary of the %d messages above: about %d tokens instead of %d. The session keeps them all.", done.Messages, done.After, done.Before), nil
 	}, nil
 }

@@ -168,7 +168,7 @@ func (s Setup) key(t *Target, variable string, known KnownProvider) error {
 		return nil
 	}
 	if variable != "" && !IsVariable(variable) {
-		return unfit("keyVariable must be the name of an environment variable, such as OPENAI_API_KEY, not the key itself")
+		return unfit("give the name of an environment variable that holds the key, such as OPENAI_API_KEY, not the key itself")
 	}
 	names := known.KeyVariables
 	if variable != "" {

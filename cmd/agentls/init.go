@@ -83,8 +83,10 @@ func (i *initialization) run(ctx context.Context) (err error) {
 	}
 	var t config.Target
 	switch {
-	case i.wish.Provider == config.Offline:
+	case i.wish == config.Wish{Provider: config.Offline}:
 		t.Choice.Name = config.Offline
+	case i.wish.Provider == config.Offline:
+		return errors.New("nothing was written: the built-in stand-in has no address, model or key; give --provider offline alone")
 	case i.wish != config.Wish{}:
 		t, err = i.meet(ctx, i.wish)
 	default:

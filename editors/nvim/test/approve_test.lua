@@ -38,6 +38,19 @@ return {
     end,
   },
   {
+    "the question about a call of a step says which step it is",
+    function(world)
+      local editor = world:edit_prompt()
+      editor:lua([[choose_each({ "Run plan", "Deny" })]])
+      local steps =
+        [[{"steps": [{"id": "a", "title": "Look", "task": "CALL run_command {\"command\": \"true\"}", "dependsOn": []}]}]]
+      editor:type(":Agentls ask /plan CALL submit_plan " .. steps .. "<CR>")
+      editor:wait("both questions", [[return #questions == 2]])
+      equal(editor:lua([[return questions[2].prompt]]), [[step 1: Run run_command {"command":"true"}?]])
+      editor:wait_idle()
+    end,
+  },
+  {
     "another plan is asked for with what should be different",
     function(world)
       local editor = world:edit_prompt()

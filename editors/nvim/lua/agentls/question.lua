@@ -110,9 +110,11 @@ function M.title(params)
     local n = #params.plan.steps
     return ("Run this plan of %d step%s?"):format(n, n == 1 and "" or "s"), false
   end
+  local part = M.known(params.part)
+  local who = part and plain(part) .. ": " or "" -- of a plan
   local preview = M.known(params.preview)
   if preview then
-    return ("Change %s (+%d −%d lines)?"):format(plain(preview.path), preview.added, preview.removed), false
+    return ("%sChange %s (+%d −%d lines)?"):format(who, plain(preview.path), preview.added, preview.removed), false
   end
   local arguments = M.known(params.arguments)
   if arguments and not vim.deep_equal(arguments, {}) then
@@ -120,7 +122,8 @@ function M.title(params)
   end
   local short = vim.fn.strcharpart(plain(text), 0, 120)
   local whole = short == text
-  return ("Run %s%s?%s"):format(
+  return ("%sRun %s%s?%s"):format(
+    who,
     short,
     whole and "" or "…",
     params.definitionChanged == true and " Its definition has changed since you allowed it." or ""

@@ -49,6 +49,7 @@
 ---@field covers? string what "session" and "always" allow from then on; empty: they count as "once"
 ---@field decisions? ("deny"|"once"|"session"|"always")[] those that make sense
 ---@field preview? {path: string, added: integer, removed: integer, diff: string} what the call would change
+---@field part? string what of the run asks, such as "step 1"; none: the run itself
 ---@field plan? {plan: integer, steps: agentls.PlanStep[]} what a question of the kind "plan" is about
 
 ---@class agentls.PlanStep
