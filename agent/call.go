@@ -40,6 +40,7 @@ type pending struct {
 	name string          // the server's own name; what the model wrote where there is no such tool
 	args json.RawMessage // as the person edited them
 	real string          // the file that was permitted, with links resolved; empty: none
+	of   string          // the fingerprint of the server that was decided about
 }
 
 // call is the one gate that every tool call passes: cancel check, name,
@@ -77,6 +78,13 @@ func (a *Agent) call(ctx context.Context, t *thread, set toolset, c ToolCall) (r
 		return failed("The call failed: " + err.Error() + "." + notRun)
 	}
 	may := a.permit(ctx, t, &p)
+	if may.granted && !p.tool.plan { // what runs in a plan has its own
+		free, waited := t.slot(ctx)
+		defer free()
+		if waited && ctx.Err() == nil && !a.stands(t.run, p) {
+			may = a.permit(ctx, t, &p)
+		}
+	}
 	switch {
 	case !may.granted:
 		return may.callResult
@@ -90,6 +98,33 @@ func (a *Agent) call(ctx context.Context, t *thread, set toolset, c ToolCall) (r
 		res.reason = may.reason
 	}
 	return res
+}
+
+// slot waits until less than limits.parallelTools calls of the run are at work,
+// those of all its threads, and takes a place among them until free. A question
+// takes none, and no call waits for another one in it. waited: what was
+// permitted is a while ago. After ctx ended there may be none.
+func (r *run) slot(ctx context.Context) (free func(), waited bool) {
+	free = func() { <-r.slots }
+	select {
+	case r.slots <- struct{}{}:
+		return free, false
+	default:
+	}
+	select {
+	case r.slots <- struct{}{}:
+		return free, true
+	case <-ctx.Done():
+		return func() {}, true
+	}
+}
+
+// stands reports whether a permitted call is still what would run: its tool, its
+// server and its file are the same, and no rule denies it by now.
+func (a *Agent) stands(r *run, p pending) bool {
+	now, ok := a.current(p.tool)
+	v := a.decide(r, p.tool, p.args)
+	return ok && now.definition == p.tool.definition && v.action != actionDeny && v.real == p.real && v.covers.Fingerprint == p.of
 }
 
 // execute runs a permitted call.

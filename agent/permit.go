@@ -39,7 +39,7 @@ func (a *Agent) permit(ctx context.Context, t *thread, p *pending) permit {
 		a.log.Info("tool call decided", "run", t.task.RunID, "server", p.tool.server, "tool", p.name, "decision", v.action, "by", v.by, "reason", redactText(a.secrets, v.reason))
 		switch v.action {
 		case actionAllow:
-			p.real = v.real
+			p.real, p.of = v.real, v.covers.Fingerprint
 			return granted(v.by, v.reason)
 		case actionDeny:
 			return denied(v)
@@ -98,7 +98,7 @@ func (a *Agent) put(ctx context.Context, t *thread, p *pending, v verdict) (may 
 		answer.Decision = DecisionOnce // it covers nothing, or what nobody was told
 	}
 	a.keep(t.run, p.tool, v, answer.Decision)
-	p.real = v.real
+	p.real, p.of = v.real, v.covers.Fingerprint
 	may = granted(decidedBy(answer), string(answer.Decision))
 	may.asked = answer.By == ""
 	return may, false

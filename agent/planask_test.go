@@ -119,6 +119,7 @@ func TestPlanIsStopped(t *testing.T) {
 		"by a denial":          {answer: agent.Answer{Decision: agent.DecisionDeny, Reason: "not now"}, says: " (not now)"},
 		"dismissed":            {answer: agent.Answer{Reason: "dismissed"}, says: " (dismissed)"},
 		"a front end in ruins": {err: errors.New("lost"), says: " (the question could not be put: lost)"},
+		"silence":              {answer: agent.Answer{Decision: agent.DecisionDeny, Reason: "no answer in 600 s"}, says: " (no answer in 600 s)"},
 		"a word nobody knows":  {answer: decides(agent.PlanAnswer{Decision: "yes"})},
 	} {
 		t.Run(name, func(t *testing.T) {

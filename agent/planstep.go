@@ -23,9 +23,21 @@ func (r *run) carryOut(ctx context.Context, s *planStep) (string, error) {
 // newStepThread is who carries out a step: it is offered all tools, and one to
 // say that the step cannot be done.
 func (r *run) newStepThread(s *planStep) *thread {
-	t := r.newThread(part{name: fmt.Sprintf("step %d", s.n), system: "step.md"})
+	t := r.newThread(part{name: fmt.Sprintf("step %d", s.n), system: "step.md", remind: remindOfResult})
 	t.part.own = []*tool{failStepTool(t)}
 	return t
+}
+
+// emptyReminder follows an empty answer in a step.
+const emptyReminder = "[agentls: your answer is empty, so nobody knows what came of the step. Say what you did and what came of it, or call fail_step.]"
+
+// remindOfResult tells who carries out a step to say what came of it: what it
+// said before a call is no result.
+func remindOfResult(answer string) string {
+	if strings.TrimSpace(answer) != "" {
+		return ""
+	}
+	return emptyReminder
 }
 
 // failStepTool ends a step that cannot be done.
@@ -60,8 +72,8 @@ func (t *thread) attempt(ctx context.Context, prompt string) (result string, err
 		return text, err
 	case e.why != "":
 		return text, errors.New(e.why)
-	case strings.TrimSpace(text) == "":
-		return "", errors.New("it ended without a word")
+	case strings.TrimSpace(e.text) == "":
+		return text, errors.New("it ended without a word of what came of it")
 	}
 	return text, nil
 }

@@ -80,14 +80,14 @@ func (r *run) asked() string {
 func (s *planStep) prompt() string {
 	p := s.plan
 	p.mu.Lock()
-	defer p.mu.Unlock()
+	overview, on := p.overview(s), p.needs(s)
+	p.mu.Unlock() // what on came to changes no more, and goes to the disk
 	parts := []string{
 		fmt.Sprintf("Carry out step %d of %d: %s", s.n, len(p.steps), s.Title),
 		s.Task,
 		"What the user asked for, of which this step is a part:\n" + block(requestTag, truncate(p.r.asked(), maxStepRequest)),
-		"The plan, so that you know what is the work of others:\n" + p.overview(s),
+		"The plan, so that you know what is the work of others:\n" + overview,
 	}
-	on := p.needs(s)
 	for _, other := range on {
 		parts = append(parts, other.shown(p.r.toolResultBytes()/len(on)))
 	}

@@ -72,7 +72,8 @@ func TestPlanStepFails(t *testing.T) {
 		"the limit of model calls": {again, "the limit of 3 model calls (limits.steps) was reached", ""},
 		"the provider":             {[]agenttest.Step{{Text: []string{"half a "}, Err: auth}}, "the model is not there", "half a"},
 		"a cut answer":             {[]agenttest.Step{{Text: []string{"half"}, Finish: "length"}}, "the answer was cut by the provider's length limit", "half"},
-		"no word":                  {[]agenttest.Step{{}}, "it ended without a word", ""},
+		"no word":                  {[]agenttest.Step{{}, {}}, "it ended without a word of what came of it", ""},
+		"no word at its end":       {[]agenttest.Step{{Text: []string{"I will look."}, Calls: []agent.ToolCall{call("l", "list_dir", `{"path":"."}`)}}, {}, {}}, "it ended without a word of what came of it", "I will look."},
 		"its own word":             {[]agenttest.Step{{Text: []string{"I cannot."}, Calls: []agent.ToolCall{call("f", "fail_step", `{}`)}}, agenttest.Call(call("f", "fail_step", `{"reason":"no such file"}`))}, "no such file", ""},
 		"two words":                {[]agenttest.Step{agenttest.Call(call("f", "fail_step", `{"reason":"first"}`), call("g", "fail_step", `{"reason":"first"}`))}, "first", ""},
 	} {

@@ -23,13 +23,7 @@ func TestRemembered(t *testing.T) {
 	session, always, once := agent.DecisionSession, agent.DecisionAlways, agent.DecisionOnce
 	change := func(f func(*servers)) func(*world) { return func(w *world) { f(w.servers) } }
 	redefine := func(edit func(*mcp.Tool)) func(*world) {
-		return change(func(s *servers) {
-			for i := range s.tools {
-				if s.tools[i].Name == "echo" {
-					edit(&s.tools[i])
-				}
-			}
-		})
+		return change(func(s *servers) { s.redefine(edit) })
 	}
 	none := func(*world) {}
 	for _, c := range []struct {

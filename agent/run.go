@@ -20,9 +20,10 @@ type run struct {
 	own  *thread  // the session's conversation; set with s
 	// changes are those of files; set with s.
 	changes *changes
-	waited  bool      // for servers that were starting
-	missing []string  // those that still were when the run began
-	given   []Message // of the MCP prompt that it begins with
+	slots   chan struct{} // of calls that are at work
+	waited  bool          // for servers that were starting
+	missing []string      // those that still were when the run began
+	given   []Message     // of the MCP prompt that it begins with
 
 	mu         sync.Mutex
 	res        Result
@@ -39,7 +40,7 @@ type run struct {
 
 func newRun(a *Agent, t Task) *run {
 	t.Limits = t.Limits.orDefaults()
-	return &run{a: a, task: t, ids: map[string]int{}, ended: map[string]bool{}, left: map[string]bool{}, res: Result{
+	return &run{a: a, task: t, slots: make(chan struct{}, t.Limits.ParallelTools), ids: map[string]int{}, ended: map[string]bool{}, left: map[string]bool{}, res: Result{
 		RunID: t.RunID, Session: t.Session,
 		Mentions: []MentionResult{}, ToolCalls: []ToolCallResult{}, Changed: []ChangedFile{}, Untracked: []string{},
 	}}

@@ -124,6 +124,17 @@ func (s *servers) configure(fingerprint string) {
 	}
 }
 
+// redefine changes the tool echo.
+func (s *servers) redefine(edit func(*mcp.Tool)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.tools {
+		if s.tools[i].Name == "echo" {
+			edit(&s.tools[i])
+		}
+	}
+}
+
 func (s *servers) Tools() []mcp.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

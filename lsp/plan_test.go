@@ -183,6 +183,23 @@ func planEditor(t *testing.T, titles ...string) *world {
 	}})
 }
 
+// The deadline of a plan's question ends the run, and says why.
+func TestPlanIsStoppedAtTheDeadline(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Call(agent.ToolCall{ID: "p", Name: "submit_plan", Arguments: `{"steps":["Look around.","Fix it."]}`}))
+	w := newWorld(t, setup{llm: llm, options: asking(1)})
+	w.On("window/showMessageRequest", func(json.RawMessage) (any, error) { return nil, lsptest.ErrSilent })
+	r := result[agent.Result](t, w.ask("hi", obj{"mode": "plan"}))
+	if r.Status != agent.StatusStopped || r.StopReason != "plan_stopped" || !strings.Contains(r.Note, "(no answer in 1 s)") || r.Plan != nil || len(llm.Requests()) != 1 {
+		t.Errorf("result %+v", r)
+	}
+	if lines := commandAs[[]agent.AuditEntry](w, "agentls.audit", obj{"tool": "submit_plan"}); len(lines) != 1 || lines[0].Outcome != agent.Rejected || lines[0].Reason != "no answer in 1 s" {
+		t.Errorf("audit %+v", lines)
+	}
+	if open := commandAs[[]approvalInfo](w, "agentls.approvals", nil); len(open) > 0 {
+		t.Errorf("still open: %+v", open)
+	}
+}
+
 func TestPlanOfAStockClient(t *testing.T) {
 	for title, want := range map[string]string{
 		stopPlan: "stop", runPlan: "run", "": "deny dismissed", "run plan": "deny dismissed",
