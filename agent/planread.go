@@ -32,7 +32,11 @@ func readPlan(args json.RawMessage) ([]PlanStep, error) {
 	raw := in.Steps
 	if raw == nil && in.Plan != nil { // {"plan": [...]} or {"plan": {"steps": [...]}}
 		if raw = in.Plan; bytes.HasPrefix(raw, []byte("{")) {
-			return readPlan(raw)
+			in.Plan = nil // no deeper: each level would be read by all above it
+			if err := into(raw, &in); err != nil {
+				return nil, err
+			}
+			raw = in.Steps
 		}
 	}
 	list, err := jsonList(raw)

@@ -46,6 +46,7 @@ func TestReadPlan(t *testing.T) {
 		"a title of an odd type":     {args: `{"steps":[{"id":"a","title":7}]}`, err: `step 1: the argument "title" must be of type string, not number`},
 		"an id that is a sentence":   {args: `{"steps":[{"id":"` + strings.Repeat("a b ", 20) + `","title":"A"}]}`, err: "is no short word: write one of at most 64 characters"},
 		"a task that quotes a file":  {args: `{"steps":[{"id":"a","title":"A","task":"` + strings.Repeat("x", 20001) + `"}]}`, err: "step 1: its task has 20001 bytes, at most 20000 are taken: name files instead of quoting them"},
+		"steps that are too deep":    {args: `{"plan":{"plan":{"steps":["a"]}}}`, err: "the argument steps must be a list of steps: it is missing"}, // 10,000 levels took 7 s
 		"a plan in a plan in a plan": {args: `{"plan":{"plan":{"plan":7}}}`, err: "the argument steps must be a list of steps"},
 	} {
 		t.Run(name, func(t *testing.T) {
