@@ -119,8 +119,11 @@ func (d *dialogue) plan(ctx context.Context, params json.RawMessage) any {
 		d.face.note(noteError, oneLine(p.Problem, 1000))
 	}
 	a, err := d.asks.Ask(ctx, agent.Question{Kind: "plan", Plan: &p.PlanState})
-	if err != nil || a.Plan == nil {
+	switch {
+	case err != nil:
 		return nil
+	case a.Plan == nil: // nobody could be asked
+		a.Plan = &agent.PlanAnswer{Decision: agent.PlanStop, Note: a.Reason}
 	}
 	return struct {
 		Decision agent.PlanDecision `json:"decision"`
