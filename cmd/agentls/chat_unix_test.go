@@ -217,6 +217,7 @@ func TestChatAsks(t *testing.T) {
 	c.wait(at, "[N]o, [y]es once")
 	at = c.press("yes, but not here" + keyEnter)
 	c.wait(at, "That is no answer")
+	c.wait(at, "[N]o, [y]es once") // the line that takes the next answer
 	at = c.press("n in another place" + keyEnter)
 	c.wait(at, "rejected")
 	c.wait(at, "2 steps")
@@ -377,7 +378,7 @@ func TestChatAsksForServers(t *testing.T) {
 	c := chatOn(t, w)
 	c.wait("", "Trust the folder? [N]o, [y]es:")
 	at := c.press("y" + keyEnter)
-	c.wait(at, "would start: "+fmt.Sprint(evil["command"])[:20])
+	c.wait(at, "would start: "+fmt.Sprintf("%.20s", evil["command"]))
 	c.wait(at, "Trust and start it? [N]o, [y]es:")
 	at = c.press("n" + keyEnter)
 	c.wait(at, "start it? [N]o, [y]es: n")
