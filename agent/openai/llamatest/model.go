@@ -35,7 +35,7 @@ const Thought = "Hmm let me see"
 const Word = "stripes"
 
 // Tool is the name of the tool that [Table] prefers where the grammar lets it
-// choose, of a server named "fake".
+// choose, by itself or of a server named "fake".
 const Tool = "zebra"
 
 // The sizes of both models.
@@ -96,7 +96,7 @@ func common() []string {
 // before beginnings, the tools that are meant, and what their arguments are to
 // say.
 func preferred() []string {
-	return []string{`"`, Word, "}", callClose, end, "]", "{", ":", ",", "submit_plan", "submit_review", "mcp__fake__" + Tool, "approve", "m", "1"}
+	return []string{`"`, Word, "}", callClose, end, "]", "{", ":", ",", "submit_plan", "submit_review", "mcp__fake__" + Tool, Tool, "approve", "m", "1"}
 }
 
 // thought is what is thought after <ponder>, before the sentence.
