@@ -75,6 +75,9 @@ func (s *schedule) newRun(n int) *scheduledRun {
 			r.late = milliseconds(rnd, 1000)
 		}
 	}
+	if mode, place, ok := s.aimed(); ok {
+		r.task.Mode, r.aim, r.nth, r.late = mode, place, 0, 0
+	}
 	switch r.aim { // or hardly any would come there
 	case atEdit, atDiagnostics:
 		r.task.Approval = agent.Approval{Default: "allow"}
