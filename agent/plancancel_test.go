@@ -129,6 +129,7 @@ var planPlaces = []struct {
 		c.task.Steer = &agent.Steer{}
 		step := agenttest.Call(call("l", "list_dir", `{}`))
 		step.Then = func() {
+			synctest.Wait() // step c is in its request: what is added is for step a
 			c.servers.hang["Read"] = true
 			add(c.t.(*testing.T), c.task.Steer, "see @fake:file://doc.md")
 		}
