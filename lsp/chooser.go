@@ -72,9 +72,6 @@ func (c *chooser) set(ctx context.Context, command string, t config.Target) (any
 	if t.Choice.Model != "" {
 		return c.write(ctx, t, c.s.tell(warning))
 	}
-	if c.s.peer.features.approvals { // it asks by itself
-		return nil, badf("%s: model is missing; %s offers %s", command, t.Title, config.Some(models))
-	}
 	f := config.Found{Provider: t.Provider, Title: t.Title, KeyVariable: t.KeyVariable, Here: config.IsLoopback(t.Provider.BaseURL), Models: models}
 	c.keep([]config.Found{f})
 	c.offer([]config.Found{f})

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"agentls/agent"
 	"agentls/agent/config"
 )
 
@@ -30,6 +31,7 @@ type modelInfo struct {
 type modelChoice struct {
 	Provider string   `json:"provider"`
 	Models   []string `json:"models,omitempty"` // none: it does not list them, or not in time
+	Error    string   `json:"error,omitempty"`  // why it does not, and what to do
 }
 
 // prepareModel chooses in wire order: what is asked after it runs on the choice.
@@ -69,7 +71,11 @@ func (s *Server) modelChoices(ctx context.Context) []modelChoice {
 	for i, name := range names {
 		out[i].Provider = name
 		if p, ok := cfg.Use(name, ""); ok {
-			wg.Go(func() { out[i].Models = s.models.list(ctx, p) })
+			wg.Go(func() {
+				var problem string
+				out[i].Models, problem = s.models.list(ctx, p)
+				out[i].Error = s.tell(problem)
+			})
 		}
 	}
 	wg.Wait()
@@ -160,6 +166,7 @@ type modelList struct {
 	came     chan struct{} // closed when it has answered
 	again    bool          // it gave none when it was asked before
 	failed   bool          // it gave none
+	problem  string        // why it gave none, and what to do
 }
 
 func newModels(s *Server) *models {
@@ -175,8 +182,9 @@ func (m *models) known(p config.Provider) (names []string, asked bool) {
 	return l.names, l.at.IsZero()
 }
 
-// list waits for what a provider says, as far as it says it in time.
-func (m *models) list(ctx context.Context, p config.Provider) []string {
+// list waits for what a provider says, as far as it says it in time. problem
+// says why there is nothing of now.
+func (m *models) list(ctx context.Context, p config.Provider) (names []string, problem string) {
 	l := m.ask(p)
 	wait := modelsWait
 	if l.again {
@@ -190,7 +198,10 @@ func (m *models) list(ctx context.Context, p config.Provider) []string {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return l.names
+	if l.at.IsZero() {
+		return l.names, "it has not listed its models in time: look whether it runs, and try again"
+	}
+	return l.names, l.problem
 }
 
 // ask has a provider asked that was not lately, and gives its list.
@@ -224,9 +235,11 @@ func (m *models) ask(p config.Provider) *modelList {
 		defer m.mu.Unlock()
 		next.at = time.Now()
 		next.until, next.failed = next.at.Add(m.retry), err != nil
-		if err == nil {
-			next.names, next.until = slices.Clone(names), next.at.Add(modelsAge)
+		if err != nil {
+			next.problem = agent.AsProviderError(err).Message
+			return
 		}
+		next.names, next.until = slices.Clone(names), next.at.Add(modelsAge)
 	})
 	return next
 }

@@ -31,7 +31,11 @@ func TestModelChoice(t *testing.T) {
 			}
 		},
 	}, "## You\n\n/model b b2\n")
-	choices := []modelChoice{{"a", []string{"a1", "a2"}}, {"b", []string{"b1", "b2"}}, {"none", nil}, {"offline", nil}}
+	choices := []modelChoice{{"a", []string{"a1", "a2"}, ""}, {"b", []string{"b1", "b2"}, ""}, {"none", nil, ""}, {"offline", nil, ""}}
+	failed := commandAs[modelInfo](w, "agentls.model", nil).Choices[2]
+	if want := "it lists nothing"; !strings.Contains(failed.Error, want) {
+		t.Errorf("why none lists none: %+v", failed)
+	}
 	check := func(arg any, provider, model string) {
 		t.Helper()
 		got := commandAs[modelInfo](w, "agentls.model", arg)

@@ -31,8 +31,17 @@ type foundInfo struct {
 
 // foundResult is the result of agentls.setup that writes nothing.
 type foundResult struct {
-	Found  []foundInfo `json:"found"`
-	Config string      `json:"config"` // the path of the user's file
+	Found   []foundInfo  `json:"found"`
+	Presets []presetInfo `json:"presets"` // all that are known, found or not
+	Config  string       `json:"config"`  // the path of the user's file
+}
+
+// presetInfo is a well-known provider.
+type presetInfo struct {
+	Provider     string   `json:"provider"`
+	Title        string   `json:"title"`
+	BaseURL      string   `json:"baseURL,omitzero"`       // none: each account has its own
+	KeyVariables []string `json:"keyVariables,omitempty"` // where its key is looked for; none: it runs here and wants none
 }
 
 // setupResult is the result of agentls.setup that wrote a choice.
@@ -125,12 +134,16 @@ func (c *chooser) discovery(cfg *config.Config) config.Discovery {
 }
 
 func (c *chooser) result(cfg *config.Config, found []config.Found) foundResult {
-	r := foundResult{Found: []foundInfo{}, Config: c.s.o.Config.File()}
+	r := foundResult{Found: []foundInfo{}, Presets: []presetInfo{}, Config: c.s.o.Config.File()}
 	for _, f := range found {
 		r.Found = append(r.Found, foundInfo{
 			Provider: f.Name, Title: clean(f.Title), BaseURL: config.ShownURL(f.BaseURL), Models: append([]string{}, f.Models...), Model: f.Model, KeyVariable: f.KeyVariable,
 			InForce: f.Configured && f.Name == cfg.Provider.Name, Error: c.s.tell(f.Problem),
 		})
+	}
+	for _, k := range config.Presets() {
+		base := config.ShownURL(c.s.o.Config.Provider(k, "").BaseURL)
+		r.Presets = append(r.Presets, presetInfo{Provider: k.Name, Title: k.Title, BaseURL: base, KeyVariables: k.KeyVariables})
 	}
 	return r
 }

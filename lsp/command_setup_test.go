@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -319,15 +320,26 @@ func TestSetupUnderTheEditorsSettings(t *testing.T) {
 	n.answered("theirs m ")
 }
 
-// A client that asks by itself gets the lists, and no question.
+// A client that asks by itself gets the lists, what it can ask for a key of, and
+// no question.
 func TestSetupOfAClientWithApprovals(t *testing.T) {
 	n := newNewcomer(t, setup{init: lsptest.Init{Features: []string{"approvals"}}}, somewhere(), somebody())
-	if r := commandAs[foundResult](n.world, "agentls.setup", nil); len(r.Found) != 5 {
-		t.Errorf("%+v", r)
+	all := commandAs[foundResult](n.world, "agentls.setup", nil)
+	if len(all.Found) != 5 || len(all.Presets) != len(config.Presets()) {
+		t.Errorf("%+v", all)
 	}
-	e := failure(t, n.StartCommand("agentls.setup", obj{"provider": "mistral"}, nil), -32602)
-	if !strings.Contains(e.Message, "model is missing; Mistral offers mistral-large, mistral-small") {
-		t.Error(e)
+	for name, want := range map[string]presetInfo{
+		"openai": {"openai", "OpenAI", "https://api.openai.com/v1", []string{"OPENAI_API_KEY"}},
+		"azure":  {"azure", "Azure OpenAI", "", []string{"AZURE_OPENAI_API_KEY", "AZURE_API_KEY"}},
+		"ollama": {"ollama", "Ollama", ollama, nil},
+	} {
+		if i := slices.IndexFunc(all.Presets, func(p presetInfo) bool { return p.Provider == name }); i < 0 || !reflect.DeepEqual(all.Presets[i], want) {
+			t.Errorf("%s: %+v", name, all.Presets)
+		}
+	}
+	r := commandAs[foundResult](n.world, "agentls.setup", obj{"provider": "mine", "baseURL": "http://127.0.0.1:9", "keyVariable": "MY_KEY"})
+	if len(r.Found) != 1 || r.Found[0].Provider != "mine" || r.Found[0].BaseURL != "http://127.0.0.1:9/v1" || r.Found[0].KeyVariable != "MY_KEY" || !slices.Equal(r.Found[0].Models, []string{"m", "n"}) {
+		t.Errorf("one that is to be chosen from: %+v", r)
 	}
 	buffer := lsptest.FileURI(filepath.Join(n.root, "ask.agentls.md"))
 	n.Open(buffer, "markdown", "")

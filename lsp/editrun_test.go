@@ -63,7 +63,7 @@ func TestRunEditsAndUndo(t *testing.T) {
 			callOf("5", "write_file", obj{"path": "new/file.txt", "content": "new\n"})))
 	var w *world
 	w = newWorld(t, setup{
-		llm: llm, init: lsptest.Init{Features: []string{"save"}}, options: obj{"approval": obj{"allow": []string{"edit_file", "write_file"}}},
+		llm: llm, init: lsptest.Init{Features: []string{"save", "runEvents"}}, options: obj{"approval": obj{"allow": []string{"edit_file", "write_file"}}},
 		files:   map[string]string{"clean.txt": "one\ntwo\n", "dirty.txt": "saved\n", "closed.txt": "one\n"},
 		answers: map[string]lsptest.Answer{"agentls/save": saving(&w)},
 	})
@@ -78,6 +78,15 @@ func TestRunEditsAndUndo(t *testing.T) {
 	slices.SortFunc(r.Changed, func(a, b agent.ChangedFile) int { return strings.Compare(a.URI, b.URI) })
 	if !slices.Equal(r.Changed, want) {
 		t.Errorf("changed %+v", r.Changed)
+	}
+	events := w.events("r1")
+	told := events[len(events)-1]
+	slices.SortFunc(told.Changed, func(a, b agent.ChangedFile) int { return strings.Compare(a.URI, b.URI) })
+	if told.Kind != "finished" || !slices.Equal(told.Changed, want) {
+		t.Errorf("told %+v", told)
+	}
+	if runs := w.runs(); len(runs[0].Changed) != 4 || !slices.Contains(runs[0].Changed, uri("closed.txt")) {
+		t.Errorf("listed %+v", runs)
 	}
 	state := func() string {
 		return fmt.Sprintf("%q %q %q %q %q", w.Text(uri("clean.txt")), w.disk("clean.txt"), w.Text(uri("dirty.txt")), w.disk("dirty.txt"), w.disk("closed.txt"))
@@ -94,6 +103,9 @@ func TestRunEditsAndUndo(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.root, "new")); err == nil {
 		t.Error("what the run made is left")
+	}
+	if runs := w.runs(); len(runs[0].Changed) != 0 {
+		t.Errorf("listed after the undo: %+v", runs)
 	}
 	u = commandAs[agent.Undone](w, "agentls.undo", "r1")
 	if len(u.Restored) != 0 || len(u.Refused) != 4 || !strings.Contains(u.Refused[0].Reason, "nothing more to undo") {

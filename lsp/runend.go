@@ -17,7 +17,7 @@ func (x *run) end(o outcome) {
 	x.flush(x.box.close())
 	x.progress.settleToken(false)
 	last := runEvent{Kind: eventFinished}
-	last.Status, last.StopReason = x.settle(o), x.result.StopReason
+	last.Status, last.StopReason, last.Changed = x.settle(o), x.result.StopReason, x.result.Changed
 	if last.Status == runFailed {
 		last.Error = failureOf(x.err)
 	}

@@ -32,6 +32,8 @@ type runEvent struct {
 	Status     runStatus     `json:"status,omitzero"`
 	StopReason string        `json:"stopReason,omitzero"`
 	Error      *failureEvent `json:"error,omitzero"`
+	// Changed are files that the run changed, also one that did not complete.
+	Changed []agent.ChangedFile `json:"changed,omitempty"`
 }
 
 // approvalEvent tells that a question of the run opened or was resolved.

@@ -323,6 +323,9 @@ type runInfo struct {
 	Status    runStatus  `json:"status"`
 	StartedAt string     `json:"startedAt"` // RFC 3339; of a queued run: when it came
 	Prompt    string     `json:"prompt"`    // its beginning
+	// Changed are the URIs of the files that an ended run changed, as far as that
+	// was not undone.
+	Changed []string `json:"changed,omitempty"`
 }
 
 // infos lists the live runs and the last finished ones, as they came.
@@ -338,5 +341,5 @@ func (r *runs) infos() []runInfo {
 
 // info is a run's line. runs.mu is held.
 func (x *run) info() runInfo {
-	return runInfo{x.id, x.session, cmp.Or(x.mode, agent.ModeReAct), x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head}
+	return runInfo{x.id, x.session, cmp.Or(x.mode, agent.ModeReAct), x.status, x.startedAt.UTC().Format(time.RFC3339Nano), x.head, slices.Clone(x.changed)}
 }

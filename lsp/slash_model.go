@@ -33,7 +33,7 @@ func slashModel(s *Server, q *slashRequest) (local, error) {
 		p := s.cfg.Load().Provider
 		var b strings.Builder
 		b.WriteString("The model is " + modelName(p) + ".\n")
-		if names := s.models.list(ctx, p); p.Model != "" && len(names) > 0 && !p.Deployments && !config.Lists(names, p.Model) {
+		if names, _ := s.models.list(ctx, p); p.Model != "" && len(names) > 0 && !p.Deployments && !config.Lists(names, p.Model) {
 			b.WriteString("\nThe provider does not list it" + s.tell(suggestFew(p.Model, names)) + ".\n")
 		}
 		if len(q.Args) > 0 {

@@ -274,6 +274,7 @@ type event struct {
 	ToolCall                                        *agent.ToolCallEvent
 	Approval                                        *approvalEvent
 	Error                                           *failureEvent
+	Changed                                         []agent.ChangedFile
 }
 
 // events gives the events of a run that came by now; "" is any run.

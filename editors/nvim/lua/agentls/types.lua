@@ -34,6 +34,7 @@
 ---@field approval? {id: string, kind: string, server?: string, tool: string, state: "open"|"resolved"}
 ---@field status? agentls.Status of finished
 ---@field error? {message: string, kind: string, retryable: boolean} of finished
+---@field changed? {uri: string, saved: boolean}[] of finished: files that the run changed
 
 ---@class agentls.ApproveParams
 ---@field id string
@@ -98,8 +99,15 @@
 ---@field inForce? boolean
 ---@field error? string why it does not tell its models, and what to do
 
+---@class agentls.Preset
+---@field provider string
+---@field title string
+---@field baseURL? string none: each account has its own
+---@field keyVariables? string[] where its key is looked for; none: it runs on this machine and wants none
+
 ---@class agentls.SetupFound
 ---@field found agentls.Found[]
+---@field presets agentls.Preset[] all well-known providers, found or not
 ---@field config string the path of the user's file
 
 ---@class agentls.SetupResult
