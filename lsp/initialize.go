@@ -44,6 +44,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 			Plans       bool `json:"plans"`
 			Diagnostics bool `json:"diagnostics"`
 			Save        bool `json:"save"`
+			Servers     bool `json:"servers"`
 		} `json:"agentls"`
 	}](json.RawMessage(caps.Experimental)).Agentls
 	literals := lenient[struct {
@@ -60,7 +61,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 	return peer{
 		name: client.Name, version: client.Version, caps: caps, trusted: options.WorkspaceTrusted, encoding: encoding,
 		literals: len(literals) > 0 && string(literals) != "null" && string(literals) != "false",
-		features: features{words.RunEvents, words.Approvals, words.Plans, words.Diagnostics, words.Save},
+		features: features{words.RunEvents, words.Approvals, words.Plans, words.Diagnostics, words.Save, words.Servers},
 	}
 }
 
@@ -68,7 +69,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 // experimental.agentls.
 //
 //nolint:gochecknoglobals // a constant table
-var announced = []string{"runEvents", "approvals", "diagnostics", "save"}
+var announced = []string{"runEvents", "approvals", "diagnostics", "save", "servers"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change, label := true, protocol.TextDocumentSyncKindIncremental, "agentls"
@@ -118,6 +119,7 @@ func (s *Server) initialized() {
 	s.talking = true
 	s.inBackground("messages", s.relay)
 	s.inBackground("questions", s.asks.serveRequests)
+	s.inBackground("server news", s.followServers)
 	s.inBackground("settings", s.settings.follow)
 	s.prompts.start()
 	s.inBackground("files", s.askForFiles)

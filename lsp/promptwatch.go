@@ -99,13 +99,10 @@ func (p *promptWatch) start() {
 func (p *promptWatch) run(ctx context.Context) {
 	pause := promptPause
 	for {
-		changed := false
 		select {
 		case <-ctx.Done():
 			return
 		case <-p.wake:
-		case <-p.s.o.Manager.Changes():
-			changed = true
 		}
 		select {
 		case <-ctx.Done():
@@ -113,7 +110,7 @@ func (p *promptWatch) run(ctx context.Context) {
 		case <-time.After(pause):
 		}
 		start := time.Now()
-		p.look(changed)
+		p.look()
 		pause = max(promptPause, min(10*time.Since(start), promptPauseMax))
 	}
 }
@@ -127,9 +124,8 @@ func (p *promptWatch) take() (edited map[string]bool, all bool) {
 	return edited, all
 }
 
-func (p *promptWatch) look(all bool) {
-	edited, more := p.take()
-	all = all || more
+func (p *promptWatch) look() {
+	edited, all := p.take()
 	open := map[string]bool{}
 	lenses, tokens := false, false
 	for _, d := range p.s.docs.promptBuffers() {

@@ -13,6 +13,6 @@ func (c changes) tell() {
 }
 
 // Changes holds a value after the state, a list or the mention name of a server
-// became another one, to one reader; more of them before it is taken are one.
+// became another one, or a resource was said to have changed, to one reader; more of them before it is taken are one.
 // Never closed.
 func (m *Manager) Changes() <-chan struct{} { return m.changes }

@@ -151,6 +151,7 @@ func (s *session) notified(c *connection, n mcpgo.JSONRPCNotification) {
 // updated takes a resources/updated.
 func (s *session) updated(uri string) {
 	s.cache.staleURI(uri)
+	s.changes.tell()
 	s.events.put(Event{Server: s.cfg.Name, Kind: EventUpdated, URI: uri})
 }
 
