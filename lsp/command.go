@@ -50,6 +50,7 @@ func commands() []command {
 		{name: "agentls.mcp.resources", bare: "server", prepare: takes(prepareResources)},
 		{name: "agentls.mcp.tools", bare: "server", prepare: takes(prepareTools)},
 		{name: "agentls.mcp.prompts", bare: "server", prepare: takes(preparePrompts)},
+		{name: "agentls.mcp.complete", prepare: takes(prepareComplete)},
 		{name: "agentls.mcp.read", prepare: takes(prepareRead)},
 		{name: "agentls.mcp.restart", bare: "server", prepare: takes(prepareRestart)},
 		{name: "agentls.mcp.enable", bare: "server", guarded: true, prepare: takes(prepareEnable)},

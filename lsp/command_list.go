@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -47,15 +48,21 @@ func (a listArg) page(s *Server, command string) (page, error) {
 	return p, nil
 }
 
-// matches reports whether one of the texts holds the query, in any case.
-func (a listArg) matches(texts ...string) bool {
-	query := strings.ToLower(deref(a.Query))
-	for _, text := range texts {
-		if strings.Contains(strings.ToLower(text), query) {
-			return true
+// matcher returns what reports whether texts hold each word of the query, in any
+// case.
+func (a listArg) matcher() func(texts ...string) bool {
+	words := strings.Fields(strings.ToLower(deref(a.Query)))
+	return func(texts ...string) bool {
+		for i := range texts {
+			texts[i] = strings.ToLower(texts[i])
 		}
+		for _, word := range words {
+			if !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, word) }) {
+				return false
+			}
+		}
+		return true
 	}
-	return false
 }
 
 // pageOf takes the page of a filtered list, and the cursor of the next.
@@ -80,10 +87,22 @@ func pageOf[T any](p page, list []T, match func(T) bool) (items []T, next string
 // resourcesResult is the result of agentls.mcp.resources. The templates come
 // with the first page.
 type resourcesResult struct {
-	Resources  []mcp.Resource `json:"resources"`
-	Templates  []mcp.Template `json:"templates"`
+	Resources  []resourceInfo `json:"resources"`
+	Templates  []templateInfo `json:"templates"`
 	Stale      bool           `json:"stale"`
 	NextCursor string         `json:"nextCursor,omitzero"`
+}
+
+// resourceInfo is one resource of agentls.mcp.resources.
+type resourceInfo struct {
+	mcp.Resource
+	Mention string `json:"mention"` // that reads it, as a person would write it
+}
+
+// templateInfo is one template of agentls.mcp.resources.
+type templateInfo struct {
+	mcp.Template
+	Variables []mcp.TemplateVariable `json:"variables"` // in their order; none: what it says is no template
 }
 
 func prepareResources(s *Server, ctx context.Context, arg listArg, in invocation) (serveFunc, error) {
@@ -95,12 +114,21 @@ func prepareResources(s *Server, ctx context.Context, arg listArg, in invocation
 	if err != nil {
 		return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 	}
-	stale := list.Stale || !s.isReady(*arg.Server)
+	info, _ := s.serverInfo(*arg.Server)
+	stale, matches := list.Stale || info.Status != mcp.StatusReady, arg.matcher()
 	return func(context.Context) (any, error) {
-		r := resourcesResult{Stale: stale, Templates: []mcp.Template{}}
-		r.Resources, r.NextCursor = pageOf(p, list.Resources, func(e mcp.Resource) bool { return arg.matches(e.URI, e.Name, e.Title) })
-		if p.start == 0 {
-			r.Templates, _ = pageOf(page{limit: listMost}, list.Templates, func(e mcp.Template) bool { return arg.matches(e.URITemplate, e.Name, e.Title) })
+		r := resourcesResult{Stale: stale, Resources: []resourceInfo{}, Templates: []templateInfo{}}
+		resources, next := pageOf(p, list.Resources, func(e mcp.Resource) bool { return matches(e.URI, e.Name, e.Title) })
+		for _, e := range resources {
+			r.Resources = append(r.Resources, resourceInfo{e, mcp.MentionText(info.Mention, e.URI)})
+		}
+		r.NextCursor = next
+		if p.start > 0 {
+			return r, nil
+		}
+		templates, _ := pageOf(page{limit: listMost}, list.Templates, func(e mcp.Template) bool { return matches(e.URITemplate, e.Name, e.Title) })
+		for _, e := range templates {
+			r.Templates = append(r.Templates, templateInfo{e, e.Variables()})
 		}
 		return r, nil
 	}, nil
@@ -122,8 +150,8 @@ func preparePrompts(s *Server, ctx context.Context, arg listArg, in invocation) 
 	if err != nil {
 		return nil, s.mcpError(ctx, in.command, *arg.Server, err)
 	}
-	r := promptsResult{Stale: stale || !s.isReady(*arg.Server)}
-	r.Prompts, r.NextCursor = pageOf(p, list, func(e mcp.Prompt) bool { return arg.matches(e.Name, e.Title) })
+	r, matches := promptsResult{Stale: stale || !s.isReady(*arg.Server)}, arg.matcher()
+	r.Prompts, r.NextCursor = pageOf(p, list, func(e mcp.Prompt) bool { return matches(e.Name, e.Title) })
 	return answerNow(r), nil
 }
 
@@ -148,7 +176,7 @@ func prepareTools(s *Server, _ context.Context, arg listArg, in invocation) (ser
 	if err != nil {
 		return nil, err
 	}
-	all, stale := s.o.Manager.Tools(), !s.isReady(*arg.Server)
+	all, stale, matches := s.o.Manager.Tools(), !s.isReady(*arg.Server), arg.matcher()
 	return func(context.Context) (any, error) {
 		names := s.o.Agent.ModelNames(*arg.Server)
 		var list []toolInfo
@@ -158,7 +186,7 @@ func prepareTools(s *Server, _ context.Context, arg listArg, in invocation) (ser
 			}
 		}
 		r := toolsResult{Stale: stale}
-		r.Tools, r.NextCursor = pageOf(p, list, func(t toolInfo) bool { return arg.matches(t.Name, t.Title, t.Model) })
+		r.Tools, r.NextCursor = pageOf(p, list, func(t toolInfo) bool { return matches(t.Name, t.Title, t.Model) })
 		return r, nil
 	}, nil
 }

@@ -156,7 +156,7 @@ func TestAnnouncedCommands(t *testing.T) {
 	all := []string{
 		"agentls.ask", "agentls.send", "agentls.new", "agentls.cancel", "agentls.runs", "agentls.steer", "agentls.approvals", "agentls.approve", "agentls.undo",
 		"agentls.session.list", "agentls.session.show", "agentls.session.fork", "agentls.session.clear", "agentls.session.delete", "agentls.mcp.servers", "agentls.mcp.resources",
-		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.enable", "agentls.mcp.disable", "agentls.mcp.logs", "agentls.mcp.trust",
+		"agentls.mcp.tools", "agentls.mcp.prompts", "agentls.mcp.complete", "agentls.mcp.read", "agentls.mcp.restart", "agentls.mcp.enable", "agentls.mcp.disable", "agentls.mcp.logs", "agentls.mcp.trust",
 		"agentls.mcp.login", "agentls.mcp.logout", "agentls.mcp.usePrompt", "agentls.model", "agentls.setup", "agentls.audit",
 	}
 	if got := (&Server{}).commandNames(); !slices.Equal(got, all) {

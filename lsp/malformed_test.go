@@ -81,6 +81,7 @@ func rightParams(w *world) map[string]any {
 		commandMethod + "agentls.mcp.resources":  obj{"server": "fake", "query": "a", "limit": 5, "cursor": "x"},
 		commandMethod + "agentls.mcp.tools":      obj{"server": "fake", "query": "a", "limit": 5, "cursor": "x"},
 		commandMethod + "agentls.mcp.prompts":    obj{"server": "fake", "query": "a", "limit": 5, "cursor": "x"},
+		commandMethod + "agentls.mcp.complete":   obj{"server": "fake", "prompt": "review", "argument": "file", "value": "d", "arguments": obj{"a": "b"}},
 		commandMethod + "agentls.mcp.read":       obj{"server": "workspace", "uri": "file://README.md"},
 		commandMethod + "agentls.mcp.usePrompt":  obj{"server": "fake", "name": "nosuch", "arguments": obj{"a": "b"}, "session": "s1", "run": false},
 		commandMethod + "agentls.mcp.restart":    obj{"server": "fake"},

@@ -23,8 +23,8 @@ const (
 	patience = 300 * time.Millisecond
 )
 
-// errSuperseded ends a completion that a newer one took the place of.
-var errSuperseded = errors.New("a newer completion took its place")
+// ErrSuperseded ends a completion that a newer one took the place of.
+var ErrSuperseded = errors.New("a newer completion took its place")
 
 // CompletionRef names what an argument belongs to. Exactly one is set.
 type CompletionRef struct {

@@ -124,7 +124,7 @@ func TestCompleteArgumentOfFastTyping(t *testing.T) {
 	n := 0
 	for err := range superseded {
 		n++
-		if err != nil && !errors.Is(err, errSuperseded) {
+		if err != nil && !errors.Is(err, ErrSuperseded) {
 			t.Error(err)
 		}
 	}
@@ -150,7 +150,7 @@ func TestCompleteArgumentGivesWay(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	second := make(chan error, 1)
 	go func() { second <- ask(ctx, "2") }()
-	if err := <-first; !errors.Is(err, errSuperseded) {
+	if err := <-first; !errors.Is(err, ErrSuperseded) {
 		t.Error(err)
 	}
 	log.AwaitMethod(t, 1, "notifications/cancelled")

@@ -52,7 +52,7 @@ func (w *completions) begin(c *connection, cache *completionCache, q argumentQue
 		}
 	}
 	if round < w.round {
-		return answeredAs(&completion{err: errSuperseded, old: old})
+		return answeredAs(&completion{err: ErrSuperseded, old: old})
 	}
 	w.waiting = append(w.waiting, a)
 	w.supersede()
@@ -75,14 +75,14 @@ func (w *completions) supersede() {
 			kept = append(kept, a)
 			continue
 		}
-		a.err = errSuperseded
+		a.err = ErrSuperseded
 		close(a.done)
 	}
 	clear(w.waiting[len(kept):])
 	w.waiting = kept
 	if w.current != nil && w.current.round < w.round && len(kept) > 0 && w.hurry == nil && w.cancel != nil {
 		cancel := w.cancel
-		w.hurry = time.AfterFunc(patience-time.Since(w.since), func() { cancel(errSuperseded) })
+		w.hurry = time.AfterFunc(patience-time.Since(w.since), func() { cancel(ErrSuperseded) })
 	}
 }
 
