@@ -189,7 +189,9 @@ func (e env) change(ctx context.Context, at place, label string, next func(found
 	e.deeds.edited(at, out.found.text, out.Edited.Text)
 	out.diff = differ(out.found.text, out.after)
 	if e.changed != nil && !e.asked {
-		e.changed(Change{Preview: compare(at, out.found.text, out.after), URI: out.URI, Open: out.path != ""})
+		made := compare(at, out.found.text, out.after)
+		made.URI = out.URI // as the front end spells it
+		e.changed(Change{Preview: made, Open: out.path != ""})
 	}
 	return out, nil
 }

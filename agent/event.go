@@ -38,7 +38,6 @@ type Event struct {
 // Change is what a built-in tool made of a file.
 type Change struct {
 	Preview
-	URI  string
 	Open bool // it was changed in the editor, which may have asked
 }
 

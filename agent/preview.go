@@ -3,6 +3,7 @@ package agent
 // Preview shows a person what a call would change, before it is allowed.
 type Preview struct {
 	Path           string // relative to the folder
+	URI            string
 	Added, Removed int    // lines
 	Diff           string // unified; cut in the middle where it is very long
 }
@@ -31,7 +32,7 @@ func preview(e env, at place, next func(found) (string, error)) (p Preview, ok b
 // compare shows what is different in a file.
 func compare(at place, before, after string) Preview {
 	d := differ(before, after)
-	p := Preview{Path: at.shown, Added: d.added, Removed: d.removed, Diff: "[too many lines to be shown]"}
+	p := Preview{Path: at.shown, URI: fileURI(at.abs), Added: d.added, Removed: d.removed, Diff: "[too many lines to be shown]"}
 	if lineCount(before)+lineCount(after) <= previewLines {
 		p.Diff = truncate(unified(at.shown, before, after), maxPreview)
 	}

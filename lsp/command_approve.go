@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"agentls/agent"
 )
@@ -18,21 +17,33 @@ type approvalInfo struct {
 	Arguments json.RawMessage `json:"arguments,omitzero"`
 	Reason    string          `json:"reason"`
 	Deadline  string          `json:"deadline"` // RFC 3339
-	// Covers, Decisions and Preview are as in agentls/approve.
+	// The rest is as in agentls/approve, and as agentls/elicit: a client that lost
+	// its question can show all of it again.
+	Session     string `json:"session,omitzero"`
+	Description string `json:"description,omitzero"`
+	Changed     bool   `json:"definitionChanged,omitzero"`
+
 	Covers    string           `json:"covers,omitzero"`
 	Decisions []agent.Decision `json:"decisions"`
 	Preview   *previewParams   `json:"preview,omitzero"`
 	Part      string           `json:"part,omitzero"`
 	Plan      *planParams      `json:"plan,omitzero"`
+	Elicit    *elicitParams    `json:"elicit,omitzero"`
 }
 
 func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {
 	list := []approvalInfo{}
 	for _, w := range s.asks.waiting() {
-		list = append(list, approvalInfo{
-			w.id, w.kind, w.runID, clean(w.server), clean(w.tool), orEmpty(w.arguments), s.tell(w.reason), w.deadline.UTC().Format(time.RFC3339),
-			s.tell(w.covers), w.decisions(), w.previewOf(), clean(w.part), w.planParams(s),
-		})
+		info := approvalInfo{
+			ID: w.id, Kind: w.kind, RunID: w.runID, Server: clean(w.server), Tool: clean(w.tool), Arguments: orEmpty(w.arguments), Reason: s.tell(w.reason),
+			Deadline: w.deadlineOf(), Session: w.session, Description: s.tell(w.description), Changed: w.changed, Covers: s.tell(w.covers),
+			Decisions: w.decisions(), Preview: w.previewOf(), Part: clean(w.part), Plan: w.planParams(s),
+		}
+		if w.elicit != nil {
+			p := s.asks.elicitParams(w, "")
+			info.Elicit = &p
+		}
+		list = append(list, info)
 	}
 	return answerNow(list), nil
 }

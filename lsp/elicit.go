@@ -99,7 +99,8 @@ type elicitParams struct {
 	Host   string `json:"host,omitzero"`
 	Opened bool   `json:"opened,omitzero"`
 	// Problem says what was wrong with the answer before.
-	Problem string `json:"problem,omitzero"`
+	Problem  string `json:"problem,omitzero"`
+	Deadline string `json:"deadline"` // RFC 3339
 }
 
 // fieldParams is one field of a form.
@@ -142,7 +143,7 @@ func (q *questions) elicitParams(w *question, problem string) elicitParams {
 	e := w.elicit
 	p := elicitParams{
 		ID: w.id, Kind: w.kind, RunID: w.runID, Session: w.session, Server: clean(w.server), Message: w.message, Mode: e.mode(), Schema: e.schema,
-		Problem: q.s.tell(problem),
+		Problem: q.s.tell(problem), Deadline: w.deadlineOf(),
 	}
 	if e.link != nil {
 		p.URL, p.Host, p.Opened = e.link.URL, hostShown(*e.link), e.opened

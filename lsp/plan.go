@@ -253,7 +253,8 @@ type planAsk struct {
 	Session string `json:"session"`
 	planParams
 	// Problem says what was wrong with the answer before.
-	Problem string `json:"problem,omitzero"`
+	Problem  string `json:"problem,omitzero"`
+	Deadline string `json:"deadline"` // RFC 3339
 }
 
 // planReply is what answers agentls/plan. nil: it is no answer.

@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"go.lsp.dev/protocol"
 
@@ -29,14 +30,16 @@ type approveParams struct {
 	Part      string           `json:"part,omitzero"` // of the run that asks
 	// Plan is what a question of kind "plan" is about, and Problem says what was
 	// wrong with the answer before.
-	Plan    *planParams `json:"plan,omitzero"`
-	Problem string      `json:"problem,omitzero"`
+	Plan     *planParams `json:"plan,omitzero"`
+	Problem  string      `json:"problem,omitzero"`
+	Deadline string      `json:"deadline"` // RFC 3339; after it the question is denied
 }
 
 // previewParams is what the call would change of a file. The diff is content,
 // as the arguments are.
 type previewParams struct {
 	Path    string `json:"path"`
+	URI     string `json:"uri"`
 	Added   int    `json:"added"` // lines
 	Removed int    `json:"removed"`
 	Diff    string `json:"diff"` // unified
@@ -47,8 +50,11 @@ func (w *question) previewOf() *previewParams {
 	if w.preview == nil {
 		return nil
 	}
-	return &previewParams{clean(w.preview.Path), w.preview.Added, w.preview.Removed, w.preview.Diff}
+	return &previewParams{clean(w.preview.Path), w.preview.URI, w.preview.Added, w.preview.Removed, w.preview.Diff}
 }
+
+// deadlineOf is when a question that is open is denied: RFC 3339, in seconds.
+func (w *question) deadlineOf() string { return w.deadline.UTC().Format(time.RFC3339) }
 
 // showOwn asks a client that announced approvals; its questions are shown
 // beside each other. The arguments go whole: they are what will be done, and
@@ -77,14 +83,14 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*agent.Answer, error) {
 	method, params := "agentls/approve", any(approveParams{
 		w.id, w.kind, w.runID, w.session, clean(w.server), clean(w.tool), q.s.tell(w.description), orEmpty(w.arguments), q.s.tell(w.reason), w.changed,
-		q.s.tell(w.covers), w.decisions(), w.previewOf(), clean(w.part), w.planParams(q.s), q.s.tell(problem),
+		q.s.tell(w.covers), w.decisions(), w.previewOf(), clean(w.part), w.planParams(q.s), q.s.tell(problem), w.deadlineOf(),
 	})
 	ownPlan := w.plan != nil && q.s.peer.features.plans
 	switch {
 	case w.elicit != nil:
 		method, params = "agentls/elicit", q.elicitParams(w, problem)
 	case ownPlan:
-		method, params = "agentls/plan", planAsk{w.id, w.runID, w.session, *w.planParams(q.s), q.s.tell(problem)}
+		method, params = "agentls/plan", planAsk{w.id, w.runID, w.session, *w.planParams(q.s), q.s.tell(problem), w.deadlineOf()}
 	}
 	var result protocol.LSPAny
 	if err := q.s.call(ctx, method, params, &result); err != nil {

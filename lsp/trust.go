@@ -189,11 +189,15 @@ func (q *questions) folderQuestion(folders []string) *question {
 func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 	info.Error = ""
 	arguments, _ := json.Marshal(info) // strings and numbers always encode
+	unasked := q.s.cfg.Load().Approval.Unasked(info.Name)
 	w := &question{
 		id: newID(), kind: "trust", server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "a project file wants to start this server",
-		message: trustMessage(info, q.s.cfg.Load().Approval.Unasked(info.Name)),
+		message: trustMessage(info, unasked),
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust and start", decision: agent.DecisionOnce}},
+	}
+	if len(unasked) > 0 {
+		w.description = unaskedRules(unasked)
 	}
 	if utf8.RuneCountInString(w.message) > trustLimit {
 		w.message = fmt.Sprintf("%s: %s wants to start a server whose command is too long to be shown here. Read it with agentls.mcp.servers, and start it with agentls.mcp.trust.",
@@ -212,9 +216,13 @@ func trustMessage(info mcp.ServerInfo, unasked []string) string {
 	fmt.Fprintf(&b, "%s: start this MCP server of %s? ", visible(info.Name), visible(info.Source))
 	b.WriteString(wholeDefinition(*d, info.Reads))
 	if len(unasked) > 0 {
-		b.WriteString(" Your own rules let its tools run unasked: " + strings.Join(visibles(unasked), ", ") + ".")
+		b.WriteString(" " + unaskedRules(unasked))
 	}
 	return breakLinks(b.String())
+}
+
+func unaskedRules(rules []string) string {
+	return "Your own rules let its tools run unasked: " + strings.Join(visibles(rules), ", ") + "."
 }
 
 // wholeDefinition tells all that a server would be started with; reads are the
