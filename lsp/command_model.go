@@ -112,7 +112,7 @@ func (t *settings) choose(command, provider, model string) error {
 	}
 	t.chosen = &picked{p.Name, p.Model, over}
 	cfg.Provider = p
-	t.s.cfg.Store(&cfg)
+	t.put(cfg)
 	return nil
 }
 

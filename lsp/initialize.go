@@ -45,6 +45,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 			Diagnostics bool `json:"diagnostics"`
 			Save        bool `json:"save"`
 			Servers     bool `json:"servers"`
+			Model       bool `json:"model"`
 		} `json:"agentls"`
 	}](json.RawMessage(caps.Experimental)).Agentls
 	literals := lenient[struct {
@@ -61,7 +62,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 	return peer{
 		name: client.Name, version: client.Version, caps: caps, trusted: options.WorkspaceTrusted, encoding: encoding,
 		literals: len(literals) > 0 && string(literals) != "null" && string(literals) != "false",
-		features: features{words.RunEvents, words.Approvals, words.Plans, words.Diagnostics, words.Save, words.Servers},
+		features: features{words.RunEvents, words.Approvals, words.Plans, words.Diagnostics, words.Save, words.Servers, words.Model},
 	}
 }
 
@@ -69,7 +70,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 // experimental.agentls.
 //
 //nolint:gochecknoglobals // a constant table
-var announced = []string{"runEvents", "approvals", "diagnostics", "save", "servers"}
+var announced = []string{"runEvents", "approvals", "diagnostics", "save", "servers", "model"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change, label := true, protocol.TextDocumentSyncKindIncremental, "agentls"
@@ -126,6 +127,9 @@ func (s *Server) initialized() {
 	s.inBackground("first run", s.firstRun)
 	if s.peer.features.diagnostics {
 		s.inBackground("diagnostics", s.diagnostics.run)
+	}
+	if s.peer.features.model {
+		s.inBackground("model news", s.followModel)
 	}
 }
 

@@ -64,9 +64,9 @@ func TestReadPeerIsLenient(t *testing.T) {
 		func(p peer) bool {
 			return *p.caps.Workspace.ApplyEdit && p.caps.Workspace.Configuration == nil && p.labelDetails()
 		})
-	check("words", `{"capabilities":{"experimental":{"agentls":{"runEvents":true,"approvals":true,"plans":"yes","save":1,"diagnostics":true,"servers":true,"other":true}}}}`,
+	check("words", `{"capabilities":{"experimental":{"agentls":{"runEvents":true,"approvals":true,"plans":"yes","save":1,"diagnostics":true,"servers":true,"model":true,"other":true}}}}`,
 		func(p peer) bool {
-			return p.features == features{runEvents: true, approvals: true, diagnostics: true, servers: true}
+			return p.features == features{runEvents: true, approvals: true, diagnostics: true, servers: true, model: true}
 		})
 	check("trusted", `{"initializationOptions":{"workspaceTrusted":true,"x":[]}}`, func(p peer) bool { return p.trusted })
 	check("trusted must be true", `{"initializationOptions":{"workspaceTrusted":"true"}}`, func(p peer) bool { return !p.trusted })

@@ -92,7 +92,7 @@ type peer struct {
 }
 
 // features are the words a client announces in capabilities.experimental.agentls.
-type features struct{ runEvents, approvals, plans, diagnostics, save, servers bool }
+type features struct{ runEvents, approvals, plans, diagnostics, save, servers, model bool }
 
 // The end of a connection takes these at most, together under the 2 s of
 // CONTRACT §1.

@@ -37,6 +37,7 @@ type settings struct {
 	begun   chan struct{} // closed once what the files say is in force
 	whole   chan struct{} // closed once nothing of the configuration is pending
 	settled sync.Once     // closes whole
+	chose   chan struct{} // 1 slot: the provider or the model in force may be another one
 
 	files *configFiles
 
@@ -46,7 +47,7 @@ type settings struct {
 }
 
 func newSettings(s *Server) *settings {
-	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing, 16), known: make(chan struct{}), begun: make(chan struct{}), whole: make(chan struct{}), marked: make(map[uri.URI]bool)}
+	t := &settings{s: s, wake: make(chan struct{}, 1), written: make(chan writing, 16), known: make(chan struct{}), begun: make(chan struct{}), whole: make(chan struct{}), chose: make(chan struct{}, 1), marked: make(map[uri.URI]bool)}
 	t.files = newConfigFiles(t)
 	return t
 }
@@ -246,9 +247,18 @@ func (t *settings) read(ctx context.Context, noCommands bool) {
 	cfg := t.load(ctx, t.s.o.Config, t.files.inForce, noCommands)
 	t.mu.Lock() // a choice comes before this, or after it
 	cfg = t.withChoice(cfg)
-	t.s.cfg.Store(&cfg)
+	t.put(cfg)
 	t.mu.Unlock()
 	t.files.loaded()
+}
+
+// put brings a configuration into force. t.mu is held.
+func (t *settings) put(cfg config.Config) {
+	t.s.cfg.Store(&cfg)
+	select {
+	case t.chose <- struct{}{}:
+	default:
+	}
 }
 
 // load is read for other files than those in force.
