@@ -73,7 +73,7 @@ func (a *answers) write(ctx context.Context, file string, e exchange) (kept, err
 		}
 		at, turn := e.place(d.text)
 		p := newPoint(a.s, d, at)
-		if err := p.insert(ctx, turn.text); err != nil {
+		if err := p.insert(ctx, turn.text, ""); err != nil {
 			a.s.o.Log.Info("an answer document that is open was not changed", "file", file, "error", err)
 			return kept{}, errNoRoom
 		}

@@ -41,7 +41,7 @@ type bufferWriter struct {
 	escaper   escaper
 	begun     bool      // the heading is written
 	wrote     bool      // some of the answer is written
-	breaks    int       // line endings at the end of what is written
+	held      string    // white space behind what is written, which an editor would trim as it saves
 	err       error     // why nothing more is written
 	unwritten string    // the text of the answer that this concerns
 	cancelled time.Time // when the run was cancelled
@@ -157,8 +157,11 @@ func (b *bufferWriter) grow() {
 	text, n := b.escaper.take(string(b.text))
 	b.text = b.text[n:]
 	b.mu.Unlock()
-	if text != "" {
-		b.put(b.heading(), text, "")
+	text = b.held + text
+	kept := strings.TrimRight(text, " \t\n")
+	b.held = text[len(kept):]
+	if kept != "" {
+		b.put(kept)
 		b.wrote = true
 	}
 }
@@ -175,29 +178,18 @@ func (b *bufferWriter) end(o outcome) {
 		rest = strings.TrimLeft(rest, "\r\n")
 	}
 	text := b.escaper.escape(strings.TrimRight(rest, " \t\r\n")) + b.escaper.end()
+	if text != "" {
+		text = b.held + text
+	}
 	if note := ending(b.x.s, o, b.x.ctx.Err() != nil, !b.wrote && strings.TrimSpace(rest) == ""); note != "" {
 		if text != "" || b.wrote {
-			text += b.parted(text)
+			text += "\n\n"
 		}
 		text += note
 	}
-	next := ""
-	if !b.followed() {
-		next = b.parted(text) + "## You\n"
-	}
-	if b.put(b.heading(), text, next); b.err != nil && o.err == nil {
+	if b.put(text); b.err != nil && o.err == nil {
 		b.rescue()
 	}
-}
-
-// parted are the line endings that are missing for a blank line behind a text,
-// or where it is empty behind what is written: an answer may end in some.
-func (b *bufferWriter) parted(text string) string {
-	breaks := len(text) - len(strings.TrimRight(text, "\n"))
-	if text == "" {
-		breaks = b.breaks
-	}
-	return strings.Repeat("\n", max(0, 2-breaks))
 }
 
 // heading begins the turn, once.
@@ -213,18 +205,22 @@ func (b *bufferWriter) heading() string {
 	return "\n\n## Agent\n\n"
 }
 
-// followed reports whether another turn comes right after the point, so that
-// no empty one is put between.
-func (b *bufferWriter) followed() bool {
+// next is the turn that a person writes in next, also while the answer grows
+// above it. Where another turn comes right after the point, no empty one is put
+// between.
+func (b *bufferWriter) next() string {
 	rest := strings.TrimLeft(b.point.at.text[min(b.point.offset, len(b.point.at.text)):], " \t\r\n")
 	line, _, _ := strings.Cut(rest, "\n")
-	return headingRole(strings.TrimSuffix(line, "\r")) != ""
+	if headingRole(strings.TrimSuffix(line, "\r")) != "" {
+		return ""
+	}
+	return "\n\n## You\n"
 }
 
-// put inserts a text of the answer at the point, between the headings around
-// it. After the first failure nothing more is written: the rest would stand at
-// the wrong place.
-func (b *bufferWriter) put(heading, text, next string) {
+// put inserts a text of the answer at the point, with those headings around it
+// that are not there. After the first failure nothing more is written: the rest
+// would stand at the wrong place.
+func (b *bufferWriter) put(text string) {
 	defer func() {
 		if b.err != nil {
 			b.unwritten += text
@@ -233,6 +229,7 @@ func (b *bufferWriter) put(heading, text, next string) {
 	if b.err != nil {
 		return
 	}
+	heading := b.heading()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(b.x.ctx))
 	defer cancel(nil)
 	left := cancelWrite
@@ -246,9 +243,7 @@ func (b *bufferWriter) put(heading, text, next string) {
 		b.err = errAnchorGone
 	}
 	if b.err == nil {
-		all := heading + text + next
-		b.breaks = len(all) - len(strings.TrimRight(all, "\n"))
-		b.err = b.point.insert(ctx, all)
+		b.err = b.point.insert(ctx, heading+text, b.next())
 	}
 }
 

@@ -56,25 +56,27 @@ func (p *point) alive() bool {
 	return false
 }
 
-// insert puts text in at the point, which then stands after it. Nothing of the
-// user's is replaced; a client that refuses because the document went on is
-// asked again. The edit counts as done only when the document has the text.
-func (p *point) insert(ctx context.Context, text string) error {
+// insert puts text in at the point, which then stands after it, and behind the
+// point what comes next. Nothing of the user's is replaced; a client that
+// refuses because the document went on is asked again. The edit counts as done
+// only when the document has the text.
+func (p *point) insert(ctx context.Context, text, next string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, confirmWithin, errUnconfirmed)
 	defer cancel()
 	if strings.Contains(p.at.text, "\r\n") {
-		text = strings.ReplaceAll(text, "\n", "\r\n") // as the editor would
+		text, next = strings.ReplaceAll(text, "\n", "\r\n"), strings.ReplaceAll(next, "\n", "\r\n") // as the editor would
 	}
+	all := text + next
 	for {
 		if err := p.follow(); err != nil {
 			return err
 		}
 		at := p.s.docs.position(p.at.text, p.offset)
-		before, want := p.at.text, p.at.text[:p.offset]+text+p.at.text[p.offset:]
+		before, want := p.at.text, p.at.text[:p.offset]+all+p.at.text[p.offset:]
 		now, again, err := p.s.change(ctx, change{
-			of: p.at, edits: []protocol.TextEdit{{Range: protocol.Range{Start: at, End: at}, NewText: text}},
-			holds: func(now string) bool { _, ok := landed(want, now, p.offset, text); return ok },
-			lacks: func(now string) bool { return !gained(before, now, text) },
+			of: p.at, edits: []protocol.TextEdit{{Range: protocol.Range{Start: at, End: at}, NewText: all}},
+			holds: func(now string) bool { _, ok := landed(want, now, p.offset, all); return ok },
+			lacks: func(now string) bool { return !gained(before, now, all) },
 		})
 		switch {
 		case again:
@@ -82,8 +84,8 @@ func (p *point) insert(ctx context.Context, text string) error {
 		case err != nil:
 			return err
 		}
-		end, _ := landed(want, now.text, p.offset, text)
-		*p = *newPoint(p.s, now, end)
+		end, _ := landed(want, now.text, p.offset, all)
+		*p = *newPoint(p.s, now, end-len(next))
 		return nil
 	}
 }

@@ -297,9 +297,10 @@ func TestSendStreams(t *testing.T) {
 	start := time.Now()
 	p := w.send(uri, obj{"stream": true})
 	w.Await("first lines in the buffer", func() bool {
-		return strings.HasPrefix(w.Text(uri), "## You\n\nhi\n\n## Agent\n\nI look.\n\\## You\n")
+		text := w.Text(uri)
+		return strings.HasPrefix(text, "## You\n\nhi\n\n## Agent\n\nI look.\n\\## You\n") && strings.HasSuffix(text, "\n\n## You\n\n")
 	})
-	// The user writes the next prompt meanwhile.
+	// The user writes the next prompt meanwhile, in a turn of its own.
 	end := lsptest.End(w.Text(uri))
 	w.Edit(uri, lsptest.TextEdit{Range: &lsptest.Range{Start: end, End: end}, NewText: "typed\n"})
 	close(gate)
@@ -360,15 +361,18 @@ func TestSendOfARenamedBlockThatIsBeingAnswered(t *testing.T) {
 	}
 }
 
-// One blank line stands before what follows an answer, however that ended.
-func TestPartedByABlankLine(t *testing.T) {
-	for _, c := range []struct {
-		written int // line endings at its end
-		text    string
-		want    string
-	}{{0, "end", "\n\n"}, {2, "end", "\n\n"}, {0, "end\n", "\n"}, {0, "", "\n\n"}, {1, "", "\n"}, {2, "", ""}, {3, "", ""}} {
-		if got := (&bufferWriter{breaks: c.written}).parted(c.text); got != c.want {
-			t.Errorf("%d line endings and %q: %q, want %q", c.written, c.text, got, c.want)
-		}
+// Editors trim lines, and the end of a file, when they save it by themselves.
+func TestSendIntoABufferThatIsTrimmed(t *testing.T) {
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"one ", "two\n\n", "three ", "four"}, Block: true})
+	w, uri := sendWorld(t, setup{llm: llm}, "## You\n\nhi\n")
+	p := w.send(uri, obj{"stream": true})
+	w.Await("the beginning in the buffer", func() bool { return strings.Contains(w.Text(uri), "three") })
+	if got, want := w.Text(uri), "## You\n\nhi\n\n## Agent\n\none two\n\nthree\n\n## You\n\n"; got != want {
+		t.Fatalf("got  %q\nwant %q", got, want)
+	}
+	p.Cancel()
+	failure(t, p, -32800)
+	if got, want := w.Text(uri), "## You\n\nhi\n\n## Agent\n\none two\n\nthree four\n\n*(cancelled)*\n\n## You\n\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
