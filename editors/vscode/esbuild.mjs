@@ -1,0 +1,74 @@
+// node esbuild.mjs [--production | --watch | --tests]
+//
+// Without --tests: dist/extension.js, and the webview as dist/panel.js and dist/panel.css.
+// out/*.meta.json say what they are made of.
+// With --tests: each test/<kind>/**/*.test.ts as out/test/<kind>/**/*.test.js; "vscode" is the host's.
+import * as esbuild from "esbuild";
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+
+const has = (flag) => process.argv.includes(flag);
+const production = has("--production");
+
+/** @type {esbuild.BuildOptions} */
+const common = {
+  bundle: true,
+  logLevel: "warning",
+  metafile: true,
+  minify: production,
+  sourcemap: production ? false : "linked",
+  target: "es2022",
+};
+
+/** @type {esbuild.BuildOptions} */
+const extension = {
+  ...common,
+  entryPoints: ["src/extension.ts"],
+  external: ["vscode"],
+  format: "cjs",
+  mainFields: ["module", "main"],
+  outfile: "dist/extension.js",
+  platform: "node",
+  target: "node20",
+};
+
+/** @type {esbuild.BuildOptions} */
+const panel = {
+  ...common,
+  entryPoints: [
+    { in: "webview/main.ts", out: "panel" },
+    ...(existsSync("webview/panel.css") ? ["webview/panel.css"] : []),
+  ],
+  format: "iife",
+  loader: { ".svg": "text", ".ttf": "file" },
+  outdir: "dist",
+  platform: "browser",
+};
+
+/** @type {esbuild.BuildOptions} */
+const tests = {
+  ...common,
+  entryPoints: readdirSync("test", { recursive: true })
+    .filter((name) => name.endsWith(".test.ts"))
+    .map((name) => `test/${name}`),
+  external: ["vscode", "mocha", "playwright-core"],
+  format: "cjs",
+  outbase: "test",
+  outdir: "out/test",
+  packages: "external",
+  platform: "node",
+  target: "node20",
+};
+
+if (has("--tests")) {
+  rmSync("out/test", { recursive: true, force: true });
+  await esbuild.build(tests);
+} else if (has("--watch")) {
+  for (const options of [extension, panel]) await (await esbuild.context(options)).watch();
+} else {
+  rmSync("dist", { recursive: true, force: true });
+  mkdirSync("out", { recursive: true });
+  for (const [name, options] of Object.entries({ extension, panel })) {
+    const { metafile } = await esbuild.build(options);
+    writeFileSync(`out/${name}.meta.json`, JSON.stringify(metafile)); // what the bundle is made of
+  }
+}

@@ -1,0 +1,81 @@
+import type { ChildProcess } from "node:child_process";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import * as vscode from "vscode";
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  RevealOutputChannelOn,
+  type ClientCapabilities,
+  type FeatureState,
+  type LanguageClientOptions,
+  type StaticFeature,
+} from "vscode-languageclient/node";
+import { executeCommand } from "./execute.js";
+import type { Agentls } from "./agentls.js";
+import { explicitSettings } from "./settings.js";
+
+/** What the extension brings a user interface for (CONTRACT §3). */
+const features = { approvals: true, diagnostics: true, plans: true, runEvents: true, save: true };
+
+/** One connection to one process. A start anew makes another. */
+export class Client extends LanguageClient {
+  constructor(a: Agentls, spawn: () => Promise<ChildProcess>, stderr: (line: string) => void) {
+    super("agentls", "agentls", spawn, options(a, stderr));
+    this.registerFeature(announcement);
+  }
+
+  /** Server tells of failures itself, with a button that helps: here they are only logged. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
+const announcement: StaticFeature = {
+  fillClientCapabilities(capabilities: ClientCapabilities) {
+    capabilities.experimental = { ...(capabilities.experimental as object | undefined), agentls: features };
+  },
+  initialize() {
+    // nothing to do
+  },
+  getState: (): FeatureState => ({ kind: "static" }),
+  clear() {
+    // nothing to do
+  },
+};
+
+function options(a: Agentls, stderr: (line: string) => void): LanguageClientOptions {
+  return {
+    diagnosticCollectionName: "agentls",
+    // In a remote window the extension runs there: its documents are files too.
+    documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
+    errorHandler: {
+      closed: () => ({ action: CloseAction.DoNotRestart, handled: true }), // Server starts it anew
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+    },
+    initializationFailedHandler: () => false,
+    initializationOptions: () => ({ workspaceTrusted: vscode.workspace.isTrusted }),
+    middleware: {
+      executeCommand: (command, args) => executeCommand(a, command, args),
+      workspace: {
+        configuration: (params) =>
+          params.items.map((item) =>
+            item.section === "agentls"
+              ? explicitSettings(item.scopeUri === undefined ? undefined : vscode.Uri.parse(item.scopeUri))
+              : null,
+          ),
+      },
+    },
+    outputChannel: a.log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    stdioOptions: { stdout: lines((line) => a.log.info(line)), stderr: lines(stderr) },
+    traceOutputChannel: a.log,
+  };
+}
+
+function lines(take: (line: string) => void): (input: Readable) => void {
+  return (input) => {
+    createInterface({ input, crlfDelay: Infinity, terminal: false, historySize: 0 }).on("line", take);
+  };
+}

@@ -1,0 +1,79 @@
+import * as vscode from "vscode";
+import type { Agentls } from "./agentls.js";
+import { isCancelled, messageOf } from "./text.js";
+
+export type Need = "server" | "folder" | "run";
+
+export interface Command {
+  id: `agentls.ui.${string}`;
+  needs?: readonly Need[];
+  run(a: Agentls, ...args: unknown[]): unknown;
+}
+
+/** Registers the extension's commands. One that cannot run says why; one that fails says so once. */
+export function registerCommands(a: Agentls, commands: readonly Command[]): void {
+  for (const command of commands) {
+    a.own(
+      vscode.commands.registerCommand(command.id, async (...args: unknown[]) => {
+        try {
+          if (await isMissing(a, command.needs ?? [])) return undefined;
+          return await command.run(a, ...args);
+        } catch (error) {
+          showFailure(a, error);
+          return undefined;
+        }
+      }),
+    );
+  }
+}
+
+/** Says what is missing. */
+async function isMissing(a: Agentls, needs: readonly Need[]): Promise<boolean> {
+  for (const need of needs) {
+    switch (need) {
+      case "server":
+        await a.server.ready(); // its error is a sentence
+        break;
+      case "folder":
+        if ((vscode.workspace.workspaceFolders ?? []).length > 0) break;
+        void offer("information", "Open a folder first: agentls works on the files of one.", {
+          "Open Folder…": () => vscode.commands.executeCommand("workbench.action.files.openFolder"),
+        });
+        return true;
+      case "run":
+        if (a.runs.active().length > 0) break;
+        void offer("information", "Nothing runs at the moment.", {});
+        return true;
+    }
+  }
+  return false;
+}
+
+/** Shows a failure with a button for the log; a cancel is none. */
+export function showFailure(a: Agentls, error: unknown): void {
+  if (isCancelled(error)) return;
+  a.log.error(messageOf(error));
+  void offer("error", messageOf(error), { "Show Log": () => a.log.show(true) });
+}
+
+/** Shows a message of our own words and runs the button that was taken. */
+export async function offer(
+  kind: "information" | "warning" | "error",
+  message: string,
+  buttons: Record<string, () => unknown>,
+): Promise<void> {
+  const show = {
+    information: vscode.window.showInformationMessage,
+    warning: vscode.window.showWarningMessage,
+    error: vscode.window.showErrorMessage,
+  }[kind];
+  const taken = await show(message, ...Object.keys(buttons));
+  if (taken !== undefined) await buttons[taken]?.();
+}
+
+export function register(a: Agentls): void {
+  registerCommands(a, [
+    { id: "agentls.ui.log", run: () => a.log.show() },
+    { id: "agentls.ui.restart", run: () => a.server.restart() },
+  ]);
+}

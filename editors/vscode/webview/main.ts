@@ -1,0 +1,2 @@
+// The chat view's page.
+export {};
