@@ -74,7 +74,7 @@ var announced = []string{"runEvents", "approvals", "diagnostics", "save", "serve
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change, label := true, protocol.TextDocumentSyncKindIncremental, "agentls"
-	experimental, _ := json.Marshal(map[string]any{"agentls": map[string]any{"version": s.o.Version, "features": announced}}) // strings: cannot fail
+	experimental, _ := json.Marshal(map[string]any{"agentls": map[string]any{"version": s.o.Version, "features": announced, "config": s.o.Config.Dir}}) // strings: cannot fail
 	return protocol.InitializeResult{
 		ServerInfo: protocol.ServerInfo{Name: "agentls", Version: protocol.NewOptional(s.o.Version)},
 		Capabilities: protocol.ServerCapabilities{

@@ -17,7 +17,15 @@ import type { Agentls } from "./agentls.js";
 import { explicitSettings } from "./settings.js";
 
 /** What the extension brings a user interface for (CONTRACT §3). */
-const features = { approvals: true, diagnostics: true, plans: true, runEvents: true, save: true };
+const features = {
+  approvals: true,
+  diagnostics: true,
+  model: true,
+  plans: true,
+  runEvents: true,
+  save: true,
+  servers: true,
+};
 
 /** One connection to one process. A start anew makes another. */
 export class Client extends LanguageClient {

@@ -339,6 +339,8 @@ export interface Resource {
   mimeType?: string;
   size?: number;
   stale: boolean;
+  /** What reads it in a prompt. */
+  mention: string;
 }
 
 export interface ResourceTemplate {
@@ -347,6 +349,26 @@ export interface ResourceTemplate {
   title?: string;
   description?: string;
   mimeType?: string;
+  /** In their order; without those that are required there is no URI. */
+  variables: { name: string; required: boolean }[];
+}
+
+/** What agentls.mcp.complete is about: an argument of a prompt, or a variable of a template. */
+export type CompleteArgument = ServerArgument & {
+  argument: string;
+  value?: string;
+  /** The others that are given. */
+  arguments?: Record<string, string>;
+} & ({ prompt: string } | { template: string });
+
+export interface Completion {
+  values: string[];
+  /** There are more, or the server did not answer in time. */
+  more: boolean;
+  error?: string;
+  /** What a template says with these values, once all that is required is there. */
+  uri?: string;
+  mention?: string;
 }
 
 export interface Prompt {
@@ -497,6 +519,7 @@ export interface Commands {
   "agentls.ask": Row<AskArgument, RunResult>;
   "agentls.audit": Row<{ limit?: number; tool?: string; runId?: string }, AuditLine[]>;
   "agentls.cancel": Row<{ runId?: string }, { cancelled: string[] }>;
+  "agentls.mcp.complete": Row<CompleteArgument, Completion>;
   "agentls.mcp.disable": Row<ServerArgument, ServerInfo>;
   "agentls.mcp.enable": Row<ServerArgument, ServerInfo>;
   "agentls.mcp.login": Row<ServerArgument & { redirectUrl?: string; detached?: boolean }, LoginResult>;
@@ -504,7 +527,7 @@ export interface Commands {
   "agentls.mcp.logs": Row<ServerArgument & { limit?: number }, ServerLog>;
   "agentls.mcp.prompts": Row<ListArgument, Page & { prompts: Prompt[] }>;
   "agentls.mcp.read": Row<ServerArgument & { uri: string }, { contents: Content[]; stale?: string }>;
-  "agentls.mcp.resources": Row<ListArgument, Page & { resources: Resource[]; templates: ResourceTemplate[] | null }>;
+  "agentls.mcp.resources": Row<ListArgument, Page & { resources: Resource[]; templates: ResourceTemplate[] }>;
   "agentls.mcp.restart": Row<ServerArgument, ServerInfo>;
   "agentls.mcp.servers": Row<Nothing, ServerInfo[]>;
   "agentls.mcp.tools": Row<ListArgument, Page & { tools: Tool[] }>;
@@ -533,6 +556,10 @@ export const requestFailed = -32803;
 
 /** Notifications of the server. */
 export interface ServerNotifications {
+  /** What the next run uses. */
+  "agentls/didChangeModel": { provider: string; model?: string; error?: string };
+  /** A state, a list or a resource of an MCP server is another one: whoever shows them asks anew. */
+  "agentls/didChangeServers": Record<string, never>;
   "agentls/runEvent": RunEvent;
 }
 
