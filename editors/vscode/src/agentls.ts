@@ -1,4 +1,5 @@
 import * as vscode from "vscode";
+import { Answering } from "./answering.js";
 import { Panel } from "./panel/panel.js";
 import { Questions } from "./questions/questions.js";
 import { Runs } from "./runs.js";
@@ -12,6 +13,7 @@ export class Agentls implements vscode.Disposable {
   /** The server's own log goes here too; secrets stay out. */
   readonly log: vscode.LogOutputChannel;
   readonly server: Server;
+  readonly answering = new Answering();
   readonly runs = new Runs();
   readonly questions: Questions;
   readonly panel: Panel;

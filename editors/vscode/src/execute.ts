@@ -1,9 +1,9 @@
 import type { Agentls } from "./agentls.js";
+import { ask } from "./ask.js";
 import { showFailure } from "./commands.js";
-import type { Commands, RunCommand } from "./protocol.js";
+import { send } from "./promptbuffer.js";
+import type { AskArgument, SendArgument, UsePromptArgument } from "./protocol.js";
 import { startRun } from "./run.js";
-
-const runCommands: readonly string[] = ["agentls.ask", "agentls.send", "agentls.mcp.usePrompt"] satisfies RunCommand[];
 
 /**
  * Runs a command that the server announced: those of code actions and lenses. The language client alone would send
@@ -11,10 +11,13 @@ const runCommands: readonly string[] = ["agentls.ask", "agentls.send", "agentls.
  */
 export async function executeCommand(a: Agentls, command: string, args: unknown[]): Promise<unknown> {
   try {
-    if (runCommands.includes(command)) {
-      return await startRun(a, command as RunCommand, args[0] as Commands[RunCommand]["argument"], {
-        toast: "agentls",
-      });
+    switch (command) {
+      case "agentls.ask":
+        return await ask(a, args[0] as AskArgument);
+      case "agentls.send":
+        return await send(a, args[0] as SendArgument);
+      case "agentls.mcp.usePrompt":
+        return await startRun(a, command, args[0] as UsePromptArgument, { toast: "agentls" });
     }
     return await a.server.request("workspace/executeCommand", { command, arguments: args });
   } catch (error) {

@@ -88,6 +88,17 @@ export class Runs {
     this.#tell(run);
   }
 
+  /** One that was expected never began: its command was refused, or (undefined) cancelled. */
+  unbegun(id: string, reason: string | undefined): void {
+    const run = this.#runs.get(id);
+    if (run === undefined || run.seq > 0 || !isLive(run)) return;
+    run.status = reason === undefined ? "cancelled" : "failed";
+    run.endedAt = this.now();
+    if (reason !== undefined) run.error = { message: reason, kind: "config", retryable: false };
+    this.#bound();
+    this.#tell(run);
+  }
+
   /** The server is gone: what lived has failed. */
   lost(reason: string): void {
     for (const run of this.active()) {

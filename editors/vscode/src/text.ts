@@ -28,3 +28,8 @@ export function oneLine(text: string, max = 300): string {
   const characters = Array.from(line);
   return characters.length > max ? characters.slice(0, max - 1).join("") + "…" : line;
 }
+
+/** A foreign text as a label of a list: in those `$(name)` would be an icon. */
+export function label(text: string, max?: number): string {
+  return oneLine(text, max).replaceAll("$(", "\\$(");
+}

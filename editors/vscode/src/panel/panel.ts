@@ -21,6 +21,11 @@ export class Panel implements vscode.Disposable {
     await vscode.commands.executeCommand("agentls.chat.focus", { preserveFocus: options.focus !== true });
   }
 
+  /** Puts a text into the input, at its cursor. */
+  async insert(text: string): Promise<void> {
+    await this.show({ prompt: text, focus: true });
+  }
+
   dispose(): void {
     this.#visibility.dispose();
   }
