@@ -19,11 +19,15 @@ export function plain(text: string, max = 1000): string {
   return oneLine(text, max).replaceAll("](", "] (");
 }
 
-/** One line of at most max characters. */
+/** What is not seen, or changes how others are seen: agent/unseen.go. */
+const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
+
+/** One line of at most max characters, without those that are not seen. */
 export function oneLine(text: string, max = 300): string {
   const line = text
     .slice(0, 8 * max)
     .replace(/\s+/gu, " ")
+    .replace(unseen, "")
     .trim();
   const characters = Array.from(line);
   return characters.length > max ? characters.slice(0, max - 1).join("") + "…" : line;
@@ -32,4 +36,23 @@ export function oneLine(text: string, max = 300): string {
 /** A foreign text as a label of a list: in those `$(name)` would be an icon. */
 export function label(text: string, max?: number): string {
   return oneLine(text, max).replaceAll("$(", "\\$(");
+}
+
+/** JSON of a foreign value in which nothing stays unseen. */
+export function visibleJSON(value: unknown): string {
+  return JSON.stringify(value, null, 2).replace(
+    /[\p{Zl}\p{Zp}]|(?!\n)[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu,
+    escaped,
+  );
+}
+
+function escaped(character: string): string {
+  let out = "";
+  for (let i = 0; i < character.length; i++) out += "\\u" + character.charCodeAt(i).toString(16).padStart(4, "0");
+  return out;
+}
+
+/** `1 tool`, `2 tools`. */
+export function count(n: number, one: string, many = one + "s"): string {
+  return `${n.toLocaleString("en")} ${n === 1 ? one : many}`;
 }
