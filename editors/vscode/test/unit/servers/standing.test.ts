@@ -17,8 +17,9 @@ const server = (more: Partial<ServerInfo>): ServerInfo => ({
   ...more,
 });
 const withoutCommand = (more: Partial<ServerInfo>): ServerInfo => {
-  const { command: _, ...rest } = server(more);
-  return rest;
+  const info = server(more);
+  delete info.command;
+  return info;
 };
 const remote = (more: Partial<ServerInfo>) => withoutCommand({ url: "https://x.test/mcp", ...more });
 const project = (more: Partial<ServerInfo>) =>
