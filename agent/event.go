@@ -57,7 +57,7 @@ type ToolCallEvent struct {
 	Tool      string          `json:"tool"` // the server's own name
 	Server    string          `json:"server,omitempty"`
 	Part      string          `json:"part,omitempty"` // of the run that calls: "step 2"; empty: the run's own conversation
-	State     ToolCallState   `json:"state"`          // pending, running, or an Outcome
+	State     ToolCallState   `json:"state" contract:"ToolCallState | Outcome"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	Message   string          `json:"message,omitempty"` // progress of the server, or why it was not run
 }

@@ -32,7 +32,7 @@ type SessionInfo struct {
 	Turns     int       `json:"turns"`     // runs
 	// Status is how the last run ended, else running or interrupted; empty
 	// where there was none.
-	Status string `json:"status,omitempty"`
+	Status string `json:"status,omitempty" contract:"RunStatus | 'interrupted'"`
 }
 
 // Sessions lists the sessions of folders, the newest first. Files that are no

@@ -183,7 +183,7 @@ const (
 type Result struct {
 	RunID      string `json:"runId"`
 	Session    string `json:"session"`
-	Status     string `json:"status"` // completed or stopped; beside an error cancelled or failed
+	Status     string `json:"status" contract:"RunStatus"` // completed or stopped; beside an error cancelled or failed
 	Text       string `json:"text"`
 	Steps      int    `json:"steps"`
 	StopReason string `json:"stopReason"` // end_turn, max_steps, max_tokens, length, content_filter, loop, plan_stopped …
@@ -207,7 +207,7 @@ type ChangedFile struct {
 type MentionResult struct {
 	Server string `json:"server"`
 	URI    string `json:"uri"`
-	Status string `json:"status"` // expanded, truncated, failed, skipped, unknown
+	Status string `json:"status" contract:"'expanded' | 'truncated' | 'failed' | 'skipped' | 'unknown'"`
 	Error  string `json:"error,omitempty"`
 }
 

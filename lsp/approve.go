@@ -47,20 +47,34 @@ func newQuestions(s *Server) *questions {
 	return &questions{s: s, silence: silenceFrees, slot: make(chan struct{}, 1), folder: newFolderTrust(), again: make(chan string, 16)}
 }
 
+// questionKind is what a person is asked about (CONTRACT §4, agentls.approvals).
+type questionKind string
+
+// The kinds. Those of calls are the agent's words.
+const (
+	asksTool   questionKind = "tool"
+	asksPlan   questionKind = "plan"
+	asksElicit questionKind = "elicit" // a server wants to know something
+	asksSample questionKind = "sample" // a server wants the model
+	asksTrust  questionKind = "trust"
+	asksInput  questionKind = "input" // agentls itself wants to know something
+)
+
 // question is one thing that waits for a person. Nothing in it changes once it
 // is open.
 type question struct {
-	id, kind, runID, session, server, tool string
-	part                                   string // of the run that asks; empty: its own conversation
-	description                            string
-	arguments                              json.RawMessage
-	reason                                 string
-	changed                                bool                        // the tool's definition
-	preview                                *agent.Preview              // what the call would change; nil: not known
-	covers                                 string                      // what a remembered yes covers; empty: nothing is remembered
-	timeout                                time.Duration               // how long it stays open
-	deadline                               time.Time                   // set by ask
-	recheck                                func() (agent.Answer, bool) // nil: nothing to look at again
+	kind                             questionKind
+	id, runID, session, server, tool string
+	part                             string // of the run that asks; empty: its own conversation
+	description                      string
+	arguments                        json.RawMessage
+	reason                           string
+	changed                          bool                        // the tool's definition
+	preview                          *agent.Preview              // what the call would change; nil: not known
+	covers                           string                      // what a remembered yes covers; empty: nothing is remembered
+	timeout                          time.Duration               // how long it stays open
+	deadline                         time.Time                   // set by ask
+	recheck                          func() (agent.Answer, bool) // nil: nothing to look at again
 
 	message string              // for a stock client
 	whole   string              // of what the message tells the beginning; empty: it tells all
@@ -218,7 +232,7 @@ func (q *questions) asksAbout(server string) bool { return q.trustQuestion(serve
 // trustQuestion is that question; nil: none is open.
 func (q *questions) trustQuestion(server string) *question {
 	open := q.waiting()
-	i := slices.IndexFunc(open, func(w *question) bool { return w.kind == "trust" && (w.server == server || w.server == "") })
+	i := slices.IndexFunc(open, func(w *question) bool { return w.kind == asksTrust && (w.server == server || w.server == "") })
 	if i < 0 {
 		return nil
 	}
@@ -229,7 +243,7 @@ func (q *questions) trustQuestion(server string) *question {
 // is not offered to be.
 func toolQuestion(s *Server, a agent.Question) *question {
 	w := &question{
-		id: cmp.Or(a.ID, newID()), kind: cmp.Or(a.Kind, "tool"), runID: a.RunID, session: a.Session, part: a.Part, server: a.Server, tool: a.Tool,
+		id: cmp.Or(a.ID, newID()), kind: questionKind(cmp.Or(a.Kind, string(asksTool))), runID: a.RunID, session: a.Session, part: a.Part, server: a.Server, tool: a.Tool,
 		description: a.Description, arguments: a.Arguments, reason: a.Reason, changed: a.DefinitionChanged, covers: a.Covers, preview: a.Preview,
 		timeout: a.Timeout, recheck: a.Recheck,
 		choices: []choice{

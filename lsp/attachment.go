@@ -23,12 +23,12 @@ const (
 
 // documentArg is the document of a command's argument.
 type documentArg struct {
-	URI   *string   `json:"uri"`
+	URI   *string   `json:"uri" required:"true"`
 	Range *rangeArg `json:"range"`
 	// What a code action was offered for: the version of the text that the
 	// range is of, and the problems there, as LSP has them.
 	Version     *float64        `json:"version"`
-	Diagnostics json.RawMessage `json:"diagnostics"`
+	Diagnostics json.RawMessage `json:"diagnostics" contract:"lsp.Diagnostic[]"`
 }
 
 // attachment is a document on its way into a prompt. An open one is taken from

@@ -159,7 +159,7 @@ func (c *chooser) pick(ctx context.Context, id, text string, options []option, l
 	arguments, _ := json.Marshal(map[string]json.RawMessage{"requestedSchema": e.schema}) // is JSON
 	for from := 0; ; {
 		w := &question{
-			id: newID(), kind: "input", arguments: arguments, timeout: c.s.cfg.Load().Approval.Timeout, elicit: e,
+			id: newID(), kind: asksInput, arguments: arguments, timeout: c.s.cfg.Load().Approval.Timeout, elicit: e,
 			reason: "a model is to be set up: which " + id + "?", message: text, instead: c.instead(text, like),
 			choices: []choice{{title: notNow, decision: agent.DecisionDeny}},
 		}

@@ -88,7 +88,7 @@ func (w *question) summary(s *Server) string {
 	switch {
 	case w.plan != nil:
 		words = []string{s.stepTitles(w.plan.Steps)}
-	case w.kind == "elicit":
+	case w.kind == asksElicit:
 		words = []string{w.reason}
 	case w.preview != nil:
 		p := *w.preview

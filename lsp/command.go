@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -19,7 +20,14 @@ type command struct {
 	name    string
 	bare    string // the field that a bare string stands for; "": none
 	guarded bool   // not announced to a client with approvals (CONTRACT §3)
-	prepare func(s *Server, ctx context.Context, in invocation) (serveFunc, error)
+	prepare taker
+}
+
+// taker is the prepare of a command, and the type of its argument: what
+// editors/contract.json tells the clients.
+type taker struct {
+	argument reflect.Type
+	prepare  func(s *Server, ctx context.Context, in invocation) (serveFunc, error)
 }
 
 // invocation is one workspace/executeCommand whose argument is still raw.
@@ -105,10 +113,10 @@ func invoke(all []command, s *Server, ctx context.Context, params []byte) (serve
 	}
 	in := invocation{p.Command, argument, progressToken(p.Token)}
 	known := s.settings.isKnown() // before it is looked at
-	serve, err := all[i].prepare(s, ctx, in)
+	serve, err := all[i].prepare.prepare(s, ctx, in)
 	if _, unknown := errors.AsType[*unknownServerError](err); unknown && !known {
 		return func(ctx context.Context) (any, error) {
-			serve, err := s.onceNamed(ctx, func() (serveFunc, error) { return all[i].prepare(s, ctx, in) })
+			serve, err := s.onceNamed(ctx, func() (serveFunc, error) { return all[i].prepare.prepare(s, ctx, in) })
 			if err != nil {
 				return nil, err
 			}
@@ -168,8 +176,8 @@ func progressToken(raw json.RawMessage) protocol.ProgressToken {
 // takes makes the prepare of a command from a func that takes its argument
 // decoded. Unknown fields and wrong types are refused, null is as good as
 // absent.
-func takes[A any](f func(s *Server, ctx context.Context, arg A, in invocation) (serveFunc, error)) func(*Server, context.Context, invocation) (serveFunc, error) {
-	return func(s *Server, ctx context.Context, in invocation) (serveFunc, error) {
+func takes[A any](f func(s *Server, ctx context.Context, arg A, in invocation) (serveFunc, error)) taker {
+	return taker{reflect.TypeFor[A](), func(s *Server, ctx context.Context, in invocation) (serveFunc, error) {
 		var arg A
 		d := json.NewDecoder(bytes.NewReader(in.argument))
 		d.DisallowUnknownFields()
@@ -177,7 +185,7 @@ func takes[A any](f func(s *Server, ctx context.Context, arg A, in invocation) (
 			return nil, badArgument(in.command, err, arg)
 		}
 		return f(s, ctx, arg, in)
-	}
+	}}
 }
 
 // none is the argument of a command that takes nothing.

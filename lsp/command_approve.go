@@ -10,7 +10,7 @@ import (
 // approvalInfo is one line of agentls.approvals.
 type approvalInfo struct {
 	ID        string          `json:"id"`
-	Kind      string          `json:"kind"`
+	Kind      questionKind    `json:"kind"`
 	RunID     string          `json:"runId,omitzero"`
 	Server    string          `json:"server,omitzero"`
 	Tool      string          `json:"tool,omitzero"`
@@ -48,10 +48,15 @@ func prepareApprovals(s *Server, _ context.Context, _ none, _ invocation) (serve
 	return answerNow(list), nil
 }
 
+// approvedInfo is the result of agentls.approve.
+type approvedInfo struct {
+	Resolved bool `json:"resolved"` // false: it was settled before
+}
+
 // approveArg is the argument of agentls.approve.
 type approveArg struct {
 	ID        *string         `json:"id"`
-	Decision  *string         `json:"decision"`
+	Decision  *string         `json:"decision" contract:"Decision"`
 	Reason    *string         `json:"reason"`
 	Arguments json.RawMessage `json:"arguments"`
 	Content   json.RawMessage `json:"content"` // what the question asks for: {name: value}
@@ -79,12 +84,12 @@ func prepareApprove(s *Server, _ context.Context, arg approveArg, in invocation)
 			if err != nil {
 				return nil, w.document.mend(err)
 			}
-			return map[string]bool{"resolved": s.asks.resolve(*arg.ID, answer)}, nil
+			return approvedInfo{s.asks.resolve(*arg.ID, answer)}, nil
 		}, nil
 	}
 	answer, err := w.answerOf(decision, deref(arg.Reason), arg.Arguments, arg.Content)
 	if err != nil {
 		return nil, err
 	}
-	return answerNow(map[string]bool{"resolved": s.asks.resolve(*arg.ID, answer)}), nil
+	return answerNow(approvedInfo{s.asks.resolve(*arg.ID, answer)}), nil
 }

@@ -123,6 +123,12 @@ type contentInfo struct {
 	Blob     *string `json:"blob,omitzero"` // base64
 }
 
+// readResult is the result of agentls.mcp.read.
+type readResult struct {
+	Contents []contentInfo `json:"contents"`
+	Stale    string        `json:"stale,omitzero"` // why this is not what the server has now
+}
+
 func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serveFunc, error) {
 	if err := s.server(in.command, arg.Server); err != nil {
 		return nil, err
@@ -134,9 +140,9 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 		start := time.Now()
 		contents, err := s.o.Manager.Read(ctx, *arg.Server, *arg.URI)
 		s.auditRead(ctx, *arg.Server, *arg.URI, start, err)
-		result := map[string]any{}
+		var result readResult
 		if stale, ok := errors.AsType[*mcp.StaleError](err); ok && ctx.Err() == nil {
-			result["stale"] = s.tell(stale.Error())
+			result.Stale = s.tell(stale.Error())
 		} else if errors.Is(err, mcp.ErrUnknownResource) {
 			known, _ := s.o.Manager.Resources(*arg.Server)
 			return nil, s.mcpError(ctx, in.command, *arg.Server, fmt.Errorf("%w%s", err, agent.PerhapsMeant(*arg.URI, known.Resources)))
@@ -150,7 +156,7 @@ func prepareRead(s *Server, _ context.Context, arg readArg, in invocation) (serv
 				list[i].Text, list[i].Blob = nil, &c.Blob
 			}
 		}
-		result["contents"] = list
+		result.Contents = list
 		return result, nil
 	}, nil
 }

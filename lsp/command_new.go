@@ -24,7 +24,7 @@ const promptExtension = ".agentls.md"
 // newArg is the argument of agentls.new.
 type newArg struct {
 	Document *documentArg `json:"document"`
-	Mode     *string      `json:"mode"`
+	Mode     *string      `json:"mode" contract:"Mode"`
 }
 
 // newInfo is the result of agentls.new.

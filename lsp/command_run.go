@@ -20,10 +20,10 @@ const (
 // askArg is the argument of agentls.ask.
 type askArg struct {
 	Prompt   *string      `json:"prompt"`
-	Mode     *string      `json:"mode"`
+	Mode     *string      `json:"mode" contract:"Mode"`
 	Session  *string      `json:"session"`
 	Document *documentArg `json:"document"`
-	Action   *string      `json:"action"`
+	Action   *string      `json:"action" contract:"Action"`
 	Detached *bool        `json:"detached"`
 	RunID    *string      `json:"runId"`
 }
@@ -208,10 +208,15 @@ type cancelArg struct {
 	RunID *string `json:"runId"`
 }
 
+// cancelInfo is the result of agentls.cancel: the runs that were signalled.
+type cancelInfo struct {
+	Cancelled []string `json:"cancelled"`
+}
+
 // prepareCancel cancels in wire order: every run that was asked for before.
 func prepareCancel(s *Server, _ context.Context, arg cancelArg, _ invocation) (serveFunc, error) {
 	ids := s.runs.cancel(agent.ErrCancelled, func(x *run) bool { return arg.RunID == nil || *arg.RunID == x.id })
-	return answerNow(map[string][]string{"cancelled": ids}), nil
+	return answerNow(cancelInfo{ids}), nil
 }
 
 func prepareRuns(s *Server, _ context.Context, _ none, _ invocation) (serveFunc, error) {

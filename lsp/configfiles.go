@@ -240,7 +240,7 @@ func (c *configFiles) question(names []string, before, after config.Config) *que
 	}
 	text := strings.Join(parts, " ")
 	w := &question{
-		id: newID(), kind: "trust", arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
+		id: newID(), kind: asksTrust, arguments: arguments, timeout: c.t.s.cfg.Load().Approval.Timeout,
 		reason:  "configuration files changed while a run was active; the change is not in force",
 		message: breakLinks(text + " Apply the change?"),
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Apply", decision: agent.DecisionOnce}},

@@ -133,6 +133,19 @@ func (s *Server) ofOthers(d document, list []workspace.Diagnostic) []workspace.D
 	return slices.DeleteFunc(slices.Clone(list), func(o workspace.Diagnostic) bool { return o.Source == diagnosticSource })
 }
 
+// diagnosticsParams is the request agentls/diagnostics and the notification
+// agentls/didChangeDiagnostics (CONTRACT §6).
+type diagnosticsParams struct {
+	URI string `json:"uri,omitzero"` // none: all documents
+}
+
+// documentDiagnostics is one document in the answer to the request.
+type documentDiagnostics struct {
+	URI         string          `json:"uri"`
+	Version     integer         `json:"version,omitzero"`
+	Diagnostics json.RawMessage `json:"diagnostics" contract:"lsp.Diagnostic[]"`
+}
+
 // diagnosticsFetcher follows the diagnostics of a client that tells them
 // (CONTRACT §6).
 type diagnosticsFetcher struct {
@@ -154,9 +167,7 @@ func (f *diagnosticsFetcher) changed(params []byte) {
 	if !f.s.peer.features.diagnostics {
 		return
 	}
-	uri := lenient[struct {
-		URI string `json:"uri"`
-	}](params).URI
+	uri := lenient[diagnosticsParams](params).URI
 	key, _ := canonical(uri)
 	d, _ := f.s.docs.identity(uri)
 	f.mu.Lock()
@@ -214,21 +225,14 @@ func (f *diagnosticsFetcher) run(ctx context.Context) {
 func (f *diagnosticsFetcher) fetch(ctx context.Context, uri string) error {
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
-	params := map[string]string{}
-	if uri != "" {
-		params["uri"] = uri
-	}
+	params := diagnosticsParams{uri}
 	var answer []json.RawMessage
 	if err := f.s.call(ctx, "agentls/diagnostics", params, &answer); err != nil {
 		return err
 	}
 	all := make([]workspace.Diagnostics, 0, len(answer))
 	for _, item := range answer {
-		one := lenient[struct {
-			URI         string          `json:"uri"`
-			Version     integer         `json:"version"`
-			Diagnostics json.RawMessage `json:"diagnostics"`
-		}](item)
+		one := lenient[documentDiagnostics](item)
 		if one.URI == "" {
 			continue
 		}

@@ -263,10 +263,19 @@ func (s *Server) inBackground(what string, f func(context.Context)) {
 	})
 }
 
+// runErrorData is the data of a run's error: -32800 names the run, -32803 also
+// says what failed (CONTRACT §4).
+type runErrorData struct {
+	Kind      agent.ErrorKind `json:"kind,omitzero"`
+	Retryable *bool           `json:"retryable,omitzero"`
+	RunID     string          `json:"runId"`
+	Session   string          `json:"session"`
+}
+
 // wireError is the one place that maps errors to codes.
 func (s *Server) wireError(method string, err error) *jsonrpc2.Error {
 	code, message := jsonrpc2.InternalError, err.Error()
-	var data map[string]any
+	var data *runErrorData
 	if bad, ok := errors.AsType[*refusal](err); ok {
 		code = bad.code
 	} else if _, ok := errors.AsType[*paramsError](err); ok {
@@ -274,9 +283,9 @@ func (s *Server) wireError(method string, err error) *jsonrpc2.Error {
 	} else if run, ok := errors.AsType[*runError](err); ok {
 		failure := agent.AsProviderError(run.err)
 		code, message = codeRequestFailed, failure.Message
-		data = map[string]any{"runId": run.runID, "session": run.session}
+		data = &runErrorData{RunID: run.runID, Session: run.session}
 		if !isCancel(err) {
-			data["kind"], data["retryable"] = failure.Kind, failure.Retryable
+			data.Kind, data.Retryable = failure.Kind, &failure.Retryable
 		}
 	}
 	if isCancel(err) {

@@ -82,12 +82,12 @@ func exampleValue(f mcp.Field) string {
 // schema.
 type elicitParams struct {
 	ID      string          `json:"id"`
-	Kind    string          `json:"kind"`
+	Kind    questionKind    `json:"kind"`
 	RunID   string          `json:"runId"`
 	Session string          `json:"session"`
 	Server  string          `json:"server"`
 	Message string          `json:"message"`
-	Mode    string          `json:"mode"`
+	Mode    string          `json:"mode" contract:"'form' | 'url'"`
 	Schema  json.RawMessage `json:"requestedSchema,omitzero"` // of a form
 	// Fields is the form once more, in the order of its properties and without
 	// the many ways to write one.
@@ -193,7 +193,7 @@ func (q *questions) elicit(ctx context.Context, r mcp.Request) (answer mcp.Reque
 // elicitQuestion makes the question of a server's elicitation.
 func (q *questions) elicitQuestion(r mcp.Request) *question {
 	w := &question{
-		id: newID(), kind: "elicit", server: r.Server, runID: r.Origin.RunID, session: r.Origin.Session, timeout: q.s.cfg.Load().Approval.Timeout,
+		id: newID(), kind: asksElicit, server: r.Server, runID: r.Origin.RunID, session: r.Origin.Session, timeout: q.s.cfg.Load().Approval.Timeout,
 	}
 	if r.Elicit.Mode == "url" {
 		q.linkQuestion(w, r)

@@ -254,7 +254,7 @@ func TestElicitationOfAModernServer(t *testing.T) {
 	var states []string
 	for _, e := range w.events("r") {
 		if e.Approval != nil {
-			states = append(states, e.Approval.Kind+" "+e.Approval.State)
+			states = append(states, string(e.Approval.Kind)+" "+e.Approval.State)
 		}
 	}
 	if !slices.Equal(states, []string{"elicit open", "elicit resolved"}) {

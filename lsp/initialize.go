@@ -70,7 +70,7 @@ func readPeer(p map[string]json.RawMessage) peer {
 // experimental.agentls.
 //
 //nolint:gochecknoglobals // a constant table
-var announced = []string{"runEvents", "approvals", "diagnostics", "save", "servers", "model"}
+var announced = []string{"runEvents", "approvals", "plans", "diagnostics", "save", "servers", "model"}
 
 func (s *Server) initializeResult() protocol.InitializeResult {
 	yes, change, label := true, protocol.TextDocumentSyncKindIncremental, "agentls"

@@ -67,7 +67,7 @@ func (q *questions) inputQuestion(r mcp.Request) *question {
 	arguments, _ := json.Marshal(map[string]json.RawMessage{"requestedSchema": e.schema}) // is JSON
 	about := "the input " + strconv.Quote(q.s.tell(r.Input.ID))
 	return &question{
-		id: newID(), kind: "input", server: r.Server, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
+		id: newID(), kind: asksInput, server: r.Server, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "the server needs " + about + " before it can start",
 		message: fmt.Sprintf("%s: %s (%s, which this server needs before it can start)", q.s.tell(strings.Join(r.Servers, ", ")), cmp.Or(q.s.tell(r.Input.Description), "a value is needed"), about),
 		choices: inputChoices(r.Input),
@@ -114,7 +114,7 @@ func (w *question) howToAnswer() string {
 	if w.elicit == nil {
 		return fmt.Sprintf(`%s Your editor could not show this question. Answer it by a code action, in any document, or by the command agentls.approve with {"id": %q, "decision": "once"} (or session, always, deny).`, w.message, w.id)
 	}
-	if w.kind == "elicit" {
+	if w.kind == asksElicit {
 		return w.howToElicit()
 	}
 	return fmt.Sprintf(`%s. Your editor cannot ask for it. Give it by the command agentls.approve with {"id": %q, "decision": "once", "content": %s}, or name a variable in its place in the file, as ${VAR}.`,

@@ -21,7 +21,7 @@ type runEvent struct {
 	RunID    string               `json:"runId"`
 	Session  string               `json:"session"`
 	Seq      int                  `json:"seq"` // from 1, without gaps
-	Kind     agent.EventKind      `json:"kind"`
+	Kind     agent.EventKind      `json:"kind" contract:"'queued' | 'started' | 'mention' | 'text' | 'reasoning' | 'plan' | 'toolCall' | 'approval' | 'usage' | 'finished'"`
 	Delta    string               `json:"delta,omitzero"`    // text, reasoning
 	Mention  *agent.MentionResult `json:"mention,omitzero"`  // mention
 	ToolCall *agent.ToolCallEvent `json:"toolCall,omitzero"` // toolCall
@@ -39,10 +39,10 @@ type runEvent struct {
 // approvalEvent tells that a question of the run opened or was resolved.
 type approvalEvent struct {
 	ID       string         `json:"id"`
-	Kind     string         `json:"kind"`
+	Kind     questionKind   `json:"kind"`
 	Server   string         `json:"server,omitzero"`
 	Tool     string         `json:"tool"`
-	State    string         `json:"state"` // open, resolved
+	State    string         `json:"state" contract:"'open' | 'resolved'"`
 	Decision agent.Decision `json:"decision,omitzero"`
 }
 

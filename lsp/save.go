@@ -30,7 +30,7 @@ func (s *Server) save(ctx context.Context, d document, done *agent.Edited) {
 	defer cancel()
 	if s.peer.features.save {
 		var answer json.RawMessage
-		err := s.call(ctx, "agentls/save", map[string][]string{"uris": {d.spelled}}, &answer)
+		err := s.call(ctx, "agentls/save", saveParams{[]string{d.spelled}}, &answer)
 		if err == nil {
 			err = saveFailure(answer)
 		}
@@ -60,18 +60,31 @@ func (s *Server) save(ctx context.Context, d document, done *agent.Edited) {
 	}
 }
 
+// saveParams is the request agentls/save (CONTRACT §6).
+type saveParams struct {
+	URIs []string `json:"uris"`
+}
+
+// saveReply answers it.
+type saveReply struct {
+	Saved  []string   `json:"saved"` // URIs; what counts is the document and the disk
+	Failed []notSaved `json:"failed"`
+	Error  string     `json:"error,omitzero"` // of a client that fails as a whole
+}
+
+// notSaved is a document that could not be saved.
+type notSaved struct {
+	URI    string `json:"uri"`
+	Reason string `json:"reason"`
+}
+
 // saveFailure reads the answer to agentls/save. Nothing, true and an object
 // without a word of a failure mean that all was saved.
 func saveFailure(answer json.RawMessage) error {
 	if string(answer) == "false" {
 		return errors.New("it said no")
 	}
-	said := lenient[struct {
-		Error  string `json:"error"`
-		Failed []struct {
-			Reason string `json:"reason"`
-		} `json:"failed"`
-	}](answer)
+	said := lenient[saveReply](answer)
 	switch {
 	case len(said.Failed) > 0:
 		return errors.New(cmp.Or(said.Failed[0].Reason, "it gave no reason"))

@@ -9,7 +9,7 @@ import (
 type sendArg struct {
 	URI      *string      `json:"uri"`
 	Position *positionArg `json:"position"`
-	Mode     *string      `json:"mode"`
+	Mode     *string      `json:"mode" contract:"Mode"`
 	Detached *bool        `json:"detached"`
 	Stream   *bool        `json:"stream"`
 }

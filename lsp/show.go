@@ -146,7 +146,7 @@ func (t *showTurn) free() {
 // it is.
 func (q *questions) beside(ctx context.Context, w *question) string {
 	if w.whole != "" {
-		return " " + q.s.previews.showText(ctx, w.kind+" "+w.server, w.whole) + "."
+		return " " + q.s.previews.showText(ctx, string(w.kind)+" "+w.server, w.whole) + "."
 	}
 	if w.preview == nil {
 		return ""

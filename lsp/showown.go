@@ -13,7 +13,7 @@ import (
 // approveParams is the request agentls/approve.
 type approveParams struct {
 	ID                string          `json:"id"`
-	Kind              string          `json:"kind"`
+	Kind              questionKind    `json:"kind"`
 	RunID             string          `json:"runId"`
 	Session           string          `json:"session"`
 	Server            string          `json:"server"`
@@ -45,6 +45,14 @@ type previewParams struct {
 	Diff    string `json:"diff"` // unified
 }
 
+// approveReply answers agentls/approve and agentls/elicit.
+type approveReply struct {
+	Decision  agent.Decision  `json:"decision"`
+	Reason    string          `json:"reason,omitzero"`
+	Arguments json.RawMessage `json:"arguments,omitzero"` // as edited
+	Content   json.RawMessage `json:"content,omitzero"`   // what the question asks for: {name: value}
+}
+
 // previewOf is the preview of a question; nil where it has none.
 func (w *question) previewOf() *previewParams {
 	if w.preview == nil {
@@ -70,7 +78,7 @@ func (q *questions) showOwn(ctx context.Context, w *question) {
 		case answer == nil:
 			q.unreached(ctx, w, err)
 			return
-		case err == nil || w.kind != "elicit" && w.plan == nil || again == maxAgain:
+		case err == nil || w.kind != asksElicit && w.plan == nil || again == maxAgain:
 			q.resolve(w.id, *answer)
 			return
 		}
@@ -100,12 +108,7 @@ func (q *questions) askOwn(ctx context.Context, w *question, problem string) (*a
 		return w.planReply(result)
 	}
 	no := deny(dismissed)
-	var a struct {
-		Decision  agent.Decision  `json:"decision"`
-		Reason    string          `json:"reason"`
-		Arguments json.RawMessage `json:"arguments"`
-		Content   json.RawMessage `json:"content"`
-	}
+	var a approveReply
 	if readable := json.Unmarshal(result, &a) == nil; !readable || a.Decision == "" {
 		return &no, nil
 	}

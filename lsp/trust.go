@@ -178,7 +178,7 @@ func (q *questions) folderQuestion(folders []string) *question {
 		shown[i] = visible(folder)
 	}
 	return &question{
-		id: newID(), kind: "trust", arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
+		id: newID(), kind: asksTrust, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "MCP servers of the project or git are to start in the folder, or its AGENTS.md is to be followed, and it is not trusted yet",
 		message: "agentls: do you trust the folder " + breakLinks(strings.Join(shown, ", ")) + "? Its project files may name programs to start; each of them is asked about on its own. git shows changes in it, and its AGENTS.md tells the agent how to work.",
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust folder", decision: agent.DecisionOnce}},
@@ -191,7 +191,7 @@ func (q *questions) serverQuestion(info mcp.ServerInfo) *question {
 	arguments, _ := json.Marshal(info) // strings and numbers always encode
 	unasked := q.s.cfg.Load().Approval.Unasked(info.Name)
 	w := &question{
-		id: newID(), kind: "trust", server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
+		id: newID(), kind: asksTrust, server: info.Name, arguments: arguments, timeout: q.s.cfg.Load().Approval.Timeout,
 		reason:  "a project file wants to start this server",
 		message: trustMessage(info, unasked),
 		choices: []choice{{title: "Not now", decision: agent.DecisionDeny}, {title: "Trust and start", decision: agent.DecisionOnce}},

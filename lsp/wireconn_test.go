@@ -37,6 +37,7 @@ type wire struct {
 	mu      sync.Mutex
 	answers map[string]json.RawMessage // to the server's requests, by method
 	sent    map[string]string          // methods of our requests, by id
+	command map[string]string          // and what they execute
 	echoes  map[string]bool            // methods
 	all     []any                      // messages of the server, decoded
 	taken   []bool                     // those that a line took
@@ -74,6 +75,7 @@ func (w *wire) connect(llm *agenttest.LLM) {
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
 	w.in, w.code, w.more, w.sent = in, make(chan int, 1), make(chan struct{}), map[string]string{}
+	w.command = map[string]string{}
 	go func() { // ends with the input
 		code, err := h.server.Serve(context.Background(), stdin, stdout)
 		if err != nil {
@@ -181,7 +183,7 @@ func (w *wire) got(model *lsptest.MetaModel, body []byte) {
 		answer = w.answers[method]
 	} else if result, ok := one["result"]; ok {
 		if asked := w.sent[show(one["id"])]; !w.echoes[asked] {
-			err = model.Result(asked, mustEncode(result))
+			err = errors.Join(model.Result(asked, mustEncode(result)), model.CommandResult(w.command[show(one["id"])], mustEncode(result)))
 		}
 	}
 	w.all, w.taken = append(w.all, m), append(w.taken, false)
@@ -210,11 +212,12 @@ func (w *wire) sendLine(line string) {
 	var m struct {
 		ID     any
 		Method any
+		Params json.RawMessage
 	}
 	if json.Unmarshal([]byte(line), &m) == nil {
 		if method, ok := m.Method.(string); ok && m.ID != nil {
 			w.mu.Lock()
-			w.sent[show(m.ID)] = method
+			w.sent[show(m.ID)], w.command[show(m.ID)] = method, lsptest.CommandOf(method, m.Params)
 			w.mu.Unlock()
 		}
 	}

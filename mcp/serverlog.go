@@ -19,8 +19,8 @@ const (
 // LogLine is one line of what a server said.
 type LogLine struct {
 	Time   time.Time `json:"time"`
-	Source string    `json:"source"` // stderr, log (notifications/message) or agentls
-	Level  string    `json:"level"`  // as MCP has it: debug … emergency; info for stderr
+	Source string    `json:"source" contract:"'stderr' | 'log' | 'agentls'"` // log: notifications/message
+	Level  string    `json:"level"`                                          // as MCP has it: debug … emergency; info for stderr
 	Text   string    `json:"text"`
 }
 

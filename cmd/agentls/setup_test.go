@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -82,8 +83,12 @@ func fromNothing(t *testing.T, e *lsptest.Editor, model, answer string) {
 		t.Errorf("the stand-in does not say what to do: %s", text)
 	}
 	raw, err := e.Command("agentls.setup", nil)
-	if err != nil || !strings.Contains(string(raw), model) || strings.Contains(string(raw), `"ollama"`) {
+	var found struct{ Found []struct{ Provider string } }
+	if err != nil || json.Unmarshal(raw, &found) != nil || !strings.Contains(string(raw), model) {
 		t.Fatalf("%v %s", err, raw)
+	}
+	if slices.ContainsFunc(found.Found, func(f struct{ Provider string }) bool { return f.Provider == "ollama" }) {
+		t.Fatalf("a provider that does not answer was found: %s", raw)
 	}
 	popup(e, model+" of llamacpp is set up")
 	if text := askText(t, e); text != answer {

@@ -110,7 +110,7 @@ func New(t testing.TB, serve Serve) *Editor {
 }
 
 // Echoes says that the answers to a method hold what the test put in, which is
-// no LSP on purpose: they are not held against the meta model.
+// no LSP on purpose: they are not held against it.
 func (e *Editor) Echoes(method string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -273,10 +273,8 @@ func (e *Editor) settle(m incoming) {
 	case p.answered:
 		e.t.Errorf("request %d (%s) was answered twice", id, p.Method)
 	default:
-		if m.Error == nil && !e.echoes[p.Method] {
-			if err := e.model.Result(p.Method, m.Result); err != nil {
-				e.t.Errorf("not LSP: the answer to %v", err)
-			}
+		if err := e.held(p, m); err != nil {
+			e.t.Errorf("not LSP: the answer to %v", err)
 		}
 		if p.about != nil {
 			var result any
@@ -288,6 +286,21 @@ func (e *Editor) settle(m incoming) {
 		p.answered, p.result, p.err = true, m.Result, m.Error
 		close(p.done)
 	}
+}
+
+// held holds an answer against LSP and the contract. e.mu is held.
+func (e *Editor) held(p *Pending, m incoming) error {
+	switch {
+	case e.echoes[p.Method]:
+		return nil
+	case m.Error == nil:
+		return errors.Join(e.model.Result(p.Method, m.Result), e.model.CommandResult(p.command, m.Result))
+	case p.command != "" && len(m.Error.Data) > 0:
+		if err := e.model.RunError(m.Error.Data); err != nil {
+			return fmt.Errorf("%s: %w", p.command, err)
+		}
+	}
+	return nil
 }
 
 // tell wakes Await. e.mu is held.

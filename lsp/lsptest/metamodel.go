@@ -18,6 +18,8 @@ type MetaModel struct {
 	structures   map[string]metaStructure
 	enumerations map[string]metaEnumeration
 	aliases      map[string]metaType
+	commands     map[string]metaType // results, by command
+	errorData    metaType
 	open         bool // objects may have members that LSP does not know
 }
 
@@ -68,7 +70,11 @@ var LoadMetaModel = sync.OnceValues(func() (*MetaModel, error) {
 	if err != nil {
 		return nil, err
 	}
-	return readMetaModel(raw)
+	m, err := readMetaModel(raw)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.addContract()
 })
 
 func readMetaModel(raw []byte) (*MetaModel, error) {
@@ -84,7 +90,7 @@ func readMetaModel(raw []byte) (*MetaModel, error) {
 	if err := json.Unmarshal(raw, &file); err != nil {
 		return nil, err
 	}
-	m := &MetaModel{methods: map[string]metaMethod{}, structures: map[string]metaStructure{}, enumerations: map[string]metaEnumeration{}, aliases: map[string]metaType{}}
+	m := &MetaModel{methods: map[string]metaMethod{}, structures: map[string]metaStructure{}, enumerations: map[string]metaEnumeration{}, aliases: map[string]metaType{}, commands: map[string]metaType{}}
 	for _, r := range append(file.Requests, file.Notifications...) {
 		m.methods[r.Method] = r
 	}
@@ -100,16 +106,10 @@ func readMetaModel(raw []byte) (*MetaModel, error) {
 	return m, nil
 }
 
-// Own reports whether a method is no matter of LSP: the server's own, or a
-// test's.
-func Own(method string) bool {
-	return strings.HasPrefix(method, "agentls/") || strings.HasPrefix(method, "test/")
-}
-
 // Message checks a request or notification of the server: the method, its
-// direction, the params. Methods of its own are not looked at.
+// direction, the params. Those of a test ("test/…") are not looked at.
 func (m *MetaModel) Message(method string, params json.RawMessage) error {
-	if Own(method) {
+	if strings.HasPrefix(method, "test/") {
 		return nil
 	}
 	def, ok := m.methods[method]
@@ -150,7 +150,8 @@ func (m *MetaModel) progress(params json.RawMessage) error {
 // Result checks the result of a request of the client's.
 func (m *MetaModel) Result(method string, result json.RawMessage) error {
 	if strings.HasSuffix(method, "/resolve") {
-		m = &MetaModel{m.methods, m.structures, m.enumerations, m.aliases, true} // what the client put in comes back
+		lenient := *m
+		lenient.open, m = true, &lenient // what the client put in comes back
 	}
 	if def, ok := m.methods[method]; ok && def.Result != nil {
 		return m.value(*def.Result, result, method)

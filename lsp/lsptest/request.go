@@ -13,6 +13,7 @@ type Pending struct {
 	Method string
 
 	e        *Editor
+	command  string // of workspace/executeCommand
 	done     chan struct{}
 	about    *asked // the document, as it was then
 	answered bool   // of Editor.mu
@@ -21,18 +22,18 @@ type Pending struct {
 }
 
 // pend takes the next id for a request.
-func (e *Editor) pend(method string) *Pending {
+func (e *Editor) pend(method string, params json.RawMessage) *Pending {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lastID++
-	p := &Pending{ID: e.lastID, Method: method, e: e, done: make(chan struct{})}
+	p := &Pending{ID: e.lastID, Method: method, e: e, command: CommandOf(method, params), done: make(chan struct{})}
 	e.pending[p.ID] = p
 	return p
 }
 
 // StartText is Start with params as they stand on the wire; "" leaves them out.
 func (e *Editor) StartText(method, params string) *Pending {
-	p := e.pend(method)
+	p := e.pend(method, json.RawMessage(params))
 	e.Frame(fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q%s}`, p.ID, method, textParams(params)))
 	return p
 }
@@ -52,8 +53,9 @@ func textParams(params string) string {
 
 // Start sends a request; nil params are left out.
 func (e *Editor) Start(method string, params any) *Pending {
-	p := e.pend(method)
-	if raw, err := json.Marshal(params); err == nil && ranged[method] {
+	raw, err := json.Marshal(params)
+	p := e.pend(method, raw)
+	if err == nil && ranged[method] {
 		e.mu.Lock()
 		p.about = e.about(raw)
 		e.mu.Unlock()
