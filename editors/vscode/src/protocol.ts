@@ -172,6 +172,7 @@ export type RunEvent =
 
 /** What the call would change of a file. */
 export interface Preview {
+  uri: string;
   path: string;
   added: number;
   removed: number;
@@ -199,6 +200,8 @@ export interface ApproveParams {
   part?: string;
   plan?: PlanState;
   problem?: string;
+  /** RFC 3339; then it is denied. */
+  deadline: string;
 }
 
 /** The answer to agentls/approve and agentls/elicit; null dismisses. */
@@ -238,6 +241,7 @@ export interface ElicitParams {
   host?: string;
   opened?: boolean;
   problem?: string;
+  deadline: string;
 }
 
 /** The request agentls/plan. */
@@ -246,6 +250,7 @@ export interface PlanParams extends PlanState {
   runId: string;
   session: string;
   problem?: string;
+  deadline: string;
 }
 
 export interface PlanResult {
@@ -270,6 +275,10 @@ export interface ApprovalInfo {
   preview?: Preview;
   part?: string;
   plan?: PlanState;
+  session?: string;
+  description?: string;
+  definitionChanged?: boolean;
+  elicit?: ElicitParams;
 }
 
 // Sessions
