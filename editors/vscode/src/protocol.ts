@@ -121,6 +121,8 @@ export interface RunInfo {
   status: RunStatus;
   startedAt: string;
   prompt: string;
+  /** URIs of what an ended run changed, as far as that was not undone. */
+  changed?: string[];
 }
 
 export interface ToolCallEvent {
@@ -166,7 +168,12 @@ export type RunEvent =
   | (EventOf<"toolCall"> & { toolCall: ToolCallEvent })
   | (EventOf<"approval"> & { approval: ApprovalEvent })
   | (EventOf<"usage"> & { usage: Usage })
-  | (EventOf<"finished"> & { status: RunStatus; stopReason?: string; error?: Failure });
+  | (EventOf<"finished"> & {
+      status: RunStatus;
+      stopReason?: string;
+      error?: Failure;
+      changed?: { uri: string; saved: boolean }[];
+    });
 
 // Questions
 
@@ -459,7 +466,12 @@ export interface ServerLog {
 export interface ModelInfo {
   provider: string;
   model?: string;
-  choices?: { provider: string; models?: string[] }[];
+  choices?: {
+    provider: string;
+    models?: string[];
+    /** Why it does not list them, and what to do. */
+    error?: string;
+  }[];
 }
 
 export interface Found {
@@ -480,9 +492,19 @@ export interface SetupArgument {
   keyVariable?: string;
 }
 
-/** With `found` where nothing was given to agentls.setup, else what was written. */
+/** A well-known provider. */
+export interface Preset {
+  provider: string;
+  title: string;
+  /** None: each account has its own. */
+  baseURL?: string;
+  /** Where its key is looked for; none: it runs on this machine and wants none. */
+  keyVariables?: string[];
+}
+
+/** With `found` where nothing was given to agentls.setup or a model is to be chosen, else what was written. */
 export type SetupResult =
-  | { found: Found[]; config: string }
+  | { found: Found[]; presets: Preset[]; config: string }
   | {
       provider: string;
       model: string;

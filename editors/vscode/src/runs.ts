@@ -30,6 +30,8 @@ export interface Run {
   usage?: Usage;
   error?: Failure;
   stopReason?: string;
+  /** Files that it changed, also where it did not complete. */
+  changed?: { uri: string; saved: boolean }[];
   /** Milliseconds since 1970. */
   startedAt: number;
   endedAt?: number;
@@ -158,6 +160,7 @@ export class Runs {
         run.endedAt = this.now();
         if (event.stopReason !== undefined) run.stopReason = event.stopReason;
         if (event.error !== undefined) run.error = event.error;
+        if (event.changed !== undefined) run.changed = event.changed;
     }
   }
 
