@@ -5,7 +5,7 @@ import { registerCommands } from "./commands.js";
 import { pick } from "./pick.js";
 import type { AuditLine } from "./protocol.js";
 import { back } from "./steps.js";
-import { codiconFree } from "./text.js";
+import { label } from "./text.js";
 import { localDate, localTime, plural } from "./when.js";
 
 const scheme = "agentls-audit";
@@ -65,7 +65,7 @@ class AuditView implements vscode.TextDocumentContentProvider, vscode.CodeLensPr
       rows: [
         { label: "$(clear-all) Show all", value: {} },
         { label: "Tools", kind: vscode.QuickPickItemKind.Separator },
-        ...tools.map((tool) => ({ label: `$(tools) ${codiconFree(tool)}`, value: { tool } })),
+        ...tools.map((tool) => ({ label: `$(tools) ${label(tool)}`, value: { tool } })),
         { label: "Runs", kind: vscode.QuickPickItemKind.Separator },
         ...[...runs].map(([runId, its]) => ({
           label: `$(play) ${runId}`,

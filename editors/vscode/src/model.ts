@@ -5,7 +5,7 @@ import { modelRows, type ModelChoice } from "./modeltext.js";
 import { pick } from "./pick.js";
 import { tellWritten } from "./setup.js";
 import { back } from "./steps.js";
-import { codiconFree, plain } from "./text.js";
+import { label, plain } from "./text.js";
 
 /** Picks the model that answers in this window, until the server ends. */
 async function pickModel(a: Agentls): Promise<void> {
@@ -19,7 +19,7 @@ async function pickModel(a: Agentls): Promise<void> {
     placeholder: "Which model is to answer in this window? One that is not listed can be typed.",
     rows: asked.then((info) => modelRows(info).map(toRow)),
     typed: (text) => ({
-      label: `$(edit) ${codiconFree(text)}`,
+      label: `$(edit) ${label(text)}`,
       description: `of ${now.provider}, as it is typed`,
       value: { provider: now.provider, model: text },
     }),

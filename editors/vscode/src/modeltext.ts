@@ -1,6 +1,6 @@
 /** The models that can be chosen, as rows of a list. Without vscode. */
 import type { ModelInfo } from "./protocol.js";
-import { codiconFree } from "./text.js";
+import { label } from "./text.js";
 
 export interface ModelChoice {
   provider: string;
@@ -23,12 +23,12 @@ export function modelRows(info: ModelInfo): ModelRow[] {
     (a, b) => Number(b.provider === info.provider) - Number(a.provider === info.provider),
   );
   return choices.flatMap(({ provider, models, error }) => {
-    const rows: ModelRow[] = [{ label: codiconFree(provider) }];
+    const rows: ModelRow[] = [{ label: label(provider) }];
     const inForce = provider === info.provider;
     for (const model of models ?? []) {
       const isIt = inForce && model === info.model;
       rows.push({
-        label: `${isIt ? "$(check) " : ""}${codiconFree(model)}`,
+        label: `${isIt ? "$(check) " : ""}${label(model)}`,
         ...(isIt ? { description: "in force" } : {}),
         choice: { provider, model },
       });
@@ -36,12 +36,12 @@ export function modelRows(info: ModelInfo): ModelRow[] {
     if (error !== undefined && error !== "") {
       rows.push({
         label: "$(warning) It does not list its models",
-        detail: codiconFree(error),
+        detail: label(error),
         choice: { provider, setUp: true },
       });
     } else if ((models ?? []).length === 0) {
       rows.push({
-        label: `${inForce ? "$(check) " : ""}${codiconFree(provider)}`,
+        label: `${inForce ? "$(check) " : ""}${label(provider)}`,
         description: inForce ? "in force, without models" : "without models",
         choice: { provider },
       });

@@ -1,6 +1,6 @@
 /** Sessions as a person reads them: rows of a list, and a text to read. Without vscode. */
 import type { SessionInfo, SessionMessage, SessionText } from "./protocol.js";
-import { codiconFree, oneLine } from "./text.js";
+import { label, oneLine } from "./text.js";
 import { ago, era, localDate, localTime, plural } from "./when.js";
 
 export interface SessionRow {
@@ -47,8 +47,8 @@ function row(session: SessionInfo, now: number, folderName?: (folder: string) =>
   if (session.status !== undefined && session.status !== "" && session.status !== "completed")
     words.push(session.status);
   const icon = isLive(session) ? "$(sync~spin) " : "";
-  const made: SessionRow = { session, label: icon + codiconFree(titleOf(session)), description: words.join(" · ") };
-  if (folderName !== undefined) made.detail = `$(folder) ${codiconFree(folderName(session.folder))}`;
+  const made: SessionRow = { session, label: icon + label(titleOf(session)), description: words.join(" · ") };
+  if (folderName !== undefined) made.detail = `$(folder) ${label(folderName(session.folder))}`;
   return made;
 }
 

@@ -6,7 +6,7 @@ import type { Found, Preset, SetupArgument, SetupResult } from "./protocol.js";
 import * as secrets from "./secrets.js";
 import { addressProblem, keyProblem, keyVariable, setupGroups, variableOf, type SetupChoice } from "./setuptext.js";
 import { back, done, walk, type Step } from "./steps.js";
-import { codiconFree, messageOf, plain } from "./text.js";
+import { label, messageOf, plain } from "./text.js";
 
 const title = "agentls: set up a model";
 
@@ -151,7 +151,7 @@ class SetupWalk {
     const answer = await vscode.window.withProgress(
       {
         location: vscode.ProgressLocation.Notification,
-        title: `agentls: asking ${codiconFree(this.#title)} for its models`,
+        title: `agentls: asking ${plain(this.#title)} for its models`,
       },
       () => this.agentls.server.command("agentls.setup", this.#wish),
     );
@@ -164,14 +164,14 @@ class SetupWalk {
       const [first] = found;
       const model = await pick<string>({
         title,
-        placeholder: `Which model of ${this.#title}? One that is not listed can be typed.`,
+        placeholder: `Which model of ${plain(this.#title)}? One that is not listed can be typed.`,
         canGoBack,
         rows: (first?.models ?? []).map((name) => ({
-          label: codiconFree(name),
+          label: label(name),
           ...(first?.inForce === true && first.model === name ? { description: "in force" } : {}),
           value: name,
         })),
-        typed: (text) => ({ label: `$(edit) ${codiconFree(text)}`, description: "as it is typed", value: text }),
+        typed: (text) => ({ label: `$(edit) ${label(text)}`, description: "as it is typed", value: text }),
         isActive: (name) => first?.model === name,
       });
       if (model === undefined || model === back) return model;

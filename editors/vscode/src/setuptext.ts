@@ -1,6 +1,6 @@
 /** What there is to set up, as rows of a list. Without vscode. */
 import type { Found, Preset } from "./protocol.js";
-import { codiconFree, oneLine } from "./text.js";
+import { label } from "./text.js";
 import { plural } from "./when.js";
 
 /** What a person picks first. */
@@ -57,9 +57,9 @@ function foundRow(found: Found, presets: readonly Preset[], kept: readonly strin
   const variable = keyVariable(found, presets);
   if (variable !== undefined) words.push(kept.includes(variable) ? "key kept here" : variable);
   const row: SetupRow = {
-    label: `${found.error === undefined ? "$(check)" : "$(warning)"} ${codiconFree(oneLine(found.title, 100))}`,
-    description: codiconFree(words.join(" · ")),
-    detail: codiconFree(found.error ?? found.baseURL),
+    label: `${found.error === undefined ? "$(check)" : "$(warning)"} ${label(found.title, 100)}`,
+    description: label(words.join(" · ")),
+    detail: label(found.error ?? found.baseURL),
     choice: { kind: "found", found },
   };
   if (variable !== undefined) row.keyVariable = variable;
@@ -67,7 +67,7 @@ function foundRow(found: Found, presets: readonly Preset[], kept: readonly strin
 }
 
 function presetRow(preset: Preset): SetupRow {
-  const row: SetupRow = { label: codiconFree(preset.title), choice: { kind: "preset", preset } };
+  const row: SetupRow = { label: label(preset.title), choice: { kind: "preset", preset } };
   const words = preset.baseURL ?? "the address of your own resource";
   row.description = preset.keyVariables === undefined ? `${words} · not running` : words;
   return row;

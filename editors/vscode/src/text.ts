@@ -19,19 +19,10 @@ export function plain(text: string, max = 1000): string {
   return oneLine(text, max).replaceAll("](", "] (");
 }
 
-<<<<<<< HEAD
 /** What is not seen, or changes how others are seen: agent/unseen.go. */
 const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
 /** One line of at most max characters, without those that are not seen. */
-=======
-/** A label that VS Code shows as it is: `$(name)` in it would be an icon. */
-export function codiconFree(text: string): string {
-  return text.replaceAll("$(", "$ (");
-}
-
-/** One line of at most max characters. */
->>>>>>> 0ee5bee (vscode: sessions, audit, undo, model and set-up)
 export function oneLine(text: string, max = 300): string {
   const line = text
     .slice(0, 8 * max)

@@ -5,7 +5,7 @@ import { pick, type Row } from "./pick.js";
 import type { UndoResult } from "./protocol.js";
 import { isLive, type Run } from "./runs.js";
 import { back } from "./steps.js";
-import { codiconFree, plain } from "./text.js";
+import { label, plain } from "./text.js";
 import { names, runRow, undoable, undoWords } from "./undotext.js";
 
 const title = "agentls: undo the changes of a run";
@@ -51,11 +51,11 @@ async function showFiles(a: Agentls, result: UndoResult): Promise<void> {
   const rows: Row<string>[] = [];
   if (result.refused.length > 0) rows.push(heading("Left as they are"));
   for (const { uri, reason } of result.refused)
-    rows.push({ label: `$(warning) ${codiconFree(nameOf(uri))}`, detail: codiconFree(plain(reason)), value: uri });
+    rows.push({ label: `$(warning) ${label(nameOf(uri))}`, detail: label(plain(reason)), value: uri });
   if (result.restored.length > 0) rows.push(heading("Restored"));
-  for (const uri of result.restored) rows.push({ label: `$(check) ${codiconFree(nameOf(uri))}`, value: uri });
+  for (const uri of result.restored) rows.push({ label: `$(check) ${label(nameOf(uri))}`, value: uri });
   if (result.untracked.length > 0) rows.push(heading("What these did is not known, and not undone"));
-  for (const tool of result.untracked) rows.push({ label: `$(question) ${codiconFree(tool)}`, value: "" });
+  for (const tool of result.untracked) rows.push({ label: `$(question) ${label(tool)}`, value: "" });
   const uri = await pick<string>({ title, placeholder: "Pick a file to open it", rows });
   if (typeof uri !== "string" || uri === "") return;
   try {

@@ -1,6 +1,6 @@
 /** What an undo did, in words. Without vscode. */
 import type { RunInfo, UndoResult } from "./protocol.js";
-import { codiconFree, oneLine } from "./text.js";
+import { label } from "./text.js";
 import { ago, plural } from "./when.js";
 
 /** Runs that can be undone, the newest first. */
@@ -11,9 +11,9 @@ export function undoable(runs: readonly RunInfo[]): RunInfo[] {
 /** A run as a row of a list. nameOf shortens a URI. */
 export function runRow(run: RunInfo, now: number, nameOf: (uri: string) => string) {
   return {
-    label: codiconFree(oneLine(run.prompt, 120)) || "(no prompt)",
+    label: label(run.prompt, 120) || "(no prompt)",
     description: `${ago(Date.parse(run.startedAt), now)} · ${run.status}`,
-    detail: codiconFree(names(run.changed ?? [], nameOf)),
+    detail: label(names(run.changed ?? [], nameOf)),
     run,
   };
 }

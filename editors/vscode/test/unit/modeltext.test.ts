@@ -19,7 +19,7 @@ test("the provider in force stands first with its model marked, failures say why
     { label: "a" },
     {
       label: "$(warning) It does not list its models",
-      detail: "cannot reach $ (x)",
+      detail: "cannot reach \\$(x)",
       choice: { provider: "a", setUp: true },
     },
     { label: "offline" },

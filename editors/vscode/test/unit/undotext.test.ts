@@ -21,7 +21,7 @@ test("runs that changed something can be undone, the newest first", () => {
     ["4", "1"],
   );
   const row = runRow(runs[0]!, 120_000, nameOf);
-  assert.equal(row.label, "do $ (it)");
+  assert.equal(row.label, "do \\$(it)");
   assert.equal(row.description, "2 min ago · completed");
   assert.equal(row.detail, "b");
 });
