@@ -9,6 +9,8 @@ SERVERS := mcp/mcptest/servers
 MORE    := cmd/agentls-servers
 CLIENT  := lsp/lsptest/node
 SUITE   := cmd/agentls-conformance/suite
+# Some servers of others and the conformance suite need it; @angular/cli asks for 22.22.3 at least.
+NODE    := 22.23.5
 
 .PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install lint fmt fuzz bench bench-parts clean
 
@@ -55,10 +57,10 @@ test-editors: build setup-editors ## drive the real editors
 
 conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm)
 	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
-	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH bin/agentls-conformance -suite $(SUITE)
+	node=$$(bash .ci/node.sh $(NODE)) && PATH=$$node:$$PATH bin/agentls-conformance -suite $(SUITE)
 
 servers: setup servers-install ## connect 40 servers that others wrote and write what was seen to cmd/agentls-servers/SEEN.md
-	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH go run ./cmd/agentls-servers -write cmd/agentls-servers/SEEN.md
+	node=$$(bash .ci/node.sh $(NODE)) && PATH=$$node:$$PATH go run ./cmd/agentls-servers -write cmd/agentls-servers/SEEN.md
 
 servers-install: .deps/servers/npm/.installed .deps/servers/bin/.built
 
@@ -70,7 +72,7 @@ servers-install: .deps/servers/npm/.installed .deps/servers/bin/.built
 	mkdir -p $(@D) && cp $(MORE)/npm/* $(@D)/
 	npm install --prefix $(@D) --ignore-scripts --no-audit --no-fund --legacy-peer-deps --loglevel=error
 	rm -rf $(@D)/node_modules/@oven
-	node=$$(bash mcp/mcptest/node22.sh) && PATH=$$node:$$PATH npm_config_nodedir=$$(dirname "$$(readlink -f "$$node")") \
+	node=$$(bash .ci/node.sh $(NODE)) && PATH=$$node:$$PATH npm_config_nodedir=$$(dirname "$$(readlink -f "$$node")") \
 	  npm rebuild --prefix $(@D) --loglevel=error sqlite3
 	touch $@
 

@@ -2,7 +2,7 @@
 //
 // Without --tests: dist/extension.js, and the webview as dist/panel.js and dist/panel.css.
 // out/*.meta.json say what they are made of.
-// With --tests: each test/<kind>/**/*.test.ts as out/test/<kind>/**/*.test.js; "vscode" is the host's.
+// With --tests: each test/**/*.test.ts, and what runs those of the extension host, under out/test; "vscode" is the host's.
 import * as esbuild from "esbuild";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 
@@ -48,7 +48,7 @@ const panel = {
 const tests = {
   ...common,
   entryPoints: readdirSync("test", { recursive: true })
-    .filter((name) => name.endsWith(".test.ts"))
+    .filter((name) => name.endsWith(".test.ts") || name === "host/index.ts")
     .map((name) => `test/${name}`),
   external: ["vscode", "mocha", "playwright-core"],
   format: "cjs",

@@ -97,7 +97,7 @@ function M.world()
   write(self.project .. "/.git/HEAD", "ref: refs/heads/main\n")
   write(self.project .. "/world.txt", "the first line\nthe second line\n")
   local port
-  self.provider = vim.fn.jobstart({ "node", here .. "/provider.mjs", self.dir .. "/provider.log" }, {
+  self.provider = vim.fn.jobstart({ "node", here .. "/../../testing/provider.mjs", self.dir .. "/provider.log" }, {
     on_stdout = function(_, data)
       port = port or tonumber(data[1])
     end,
@@ -109,7 +109,7 @@ function M.world()
     workspaceTrusted = true,
     provider = "test",
     providers = { test = { baseURL = ("http://127.0.0.1:%d/v1"):format(port), apiKey = "none", model = "test" } },
-    mcpServers = { test = { command = vim.fn.exepath("node"), args = { here .. "/mcp.mjs", self.dir .. "/mcp.log" } } },
+    mcpServers = { test = { command = vim.fn.exepath("node"), args = { here .. "/../../testing/mcp.mjs", self.dir .. "/mcp.log" } } },
   }
   return self
 end

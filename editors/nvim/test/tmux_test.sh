@@ -41,7 +41,7 @@ wait_for() {
 
 echo "the only line" >"$dir/project/world.txt"
 mkfifo "$dir/provider.in"
-node "$here/provider.mjs" "$dir/provider.log" <"$dir/provider.in" >"$dir/port" &
+node "$here/../../testing/provider.mjs" "$dir/provider.log" <"$dir/provider.in" >"$dir/port" &
 provider=$!
 exec 9>"$dir/provider.in" # held open: the provider ends with it
 until [ -s "$dir/port" ]; do kill -0 "$provider" || exit 1; sleep 0.02; done
@@ -58,7 +58,7 @@ AGENTLS_TEST_OPTIONS=$(node -e '
       providers: { test: { baseURL: `http://127.0.0.1:${port}/v1`, apiKey: "none", model: "test" } },
       mcpServers: { test: { command: process.execPath, args: [mcp, log] } },
     },
-  }))' "$AGENTLS_BIN" "$(cat "$dir/port")" "$here/mcp.mjs" "$dir/mcp.log")
+  }))' "$AGENTLS_BIN" "$(cat "$dir/port")" "$here/../../testing/mcp.mjs" "$dir/mcp.log")
 
 cd "$dir/project" || exit 1
 # start FILE: a new editor on the screen.

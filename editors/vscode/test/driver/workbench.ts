@@ -1,0 +1,331 @@
+// The workbench as a person uses it. A test file under test/ui starts one so:
+//
+//   test("what is tested", async (t) => {
+//     const w = await workbench(t, { files: { "a.agentls.md": "" }, settings: {}, mcp: {}, trusted: true });
+//     await w.command("agentls: Ask…");             // by its exact title in the palette
+//     await w.input("Prompt", "SAY hello");          // an input box: a text in it or above it, what to type
+//     await w.pick("world.md");                      // a row of a quick pick
+//     await w.toast("asks").waitFor();               // Playwright locators wait by themselves; for all else: w.until
+//     await w.panel().getByText("hello").waitFor();  // inside of the chat view
+//     await w.until("the call", () => w.world.received("tools/call")[0]);
+//
+// Each call makes a fresh world (world.ts: project, provider, MCP server, logs, w.world.wire()), a fresh VS Code and a
+// fresh browser, and takes them away after the test; so let subtests (t.test) share one where they can. Any test that
+// fails leaves a picture, the page's text and all logs in .deps/screens/vscode. Never wait for a time. No test here runs
+// with --enable-smoke-test-driver, which hides all toasts: what needs vscode.* belongs to test/host (see host.ts).
+import { mkdirSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { TestContext } from "node:test";
+import type { BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
+import { launch, VSCode, type VSCodeOptions } from "./vscode";
+import { required, World, type WorldOptions } from "./world";
+
+/** How long a thing that should happen may take, in ms. */
+const patience = Number(process.env["PATIENCE"] ?? 30_000);
+
+export interface WorkbenchOptions extends WorldOptions, VSCodeOptions {
+  /** Whether to wait until the extension has connected to the server; it is waited for. */
+  connected?: boolean;
+}
+
+export async function workbench(t: TestContext, options: WorkbenchOptions = {}): Promise<Workbench> {
+  const owned: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    const failures: unknown[] = [];
+    for (const close of owned.reverse()) await close().catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw new AggregateError(failures, failures.map(String).join("\n"));
+  });
+  const world = await World.make(options);
+  owned.push(() => world.close());
+  const vscode = await VSCode.start(world, options);
+  owned.push(() => vscode.stop());
+  const { browser, close } = await launch();
+  owned.push(close);
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const w = new Workbench(world, vscode, context, await context.newPage());
+  const keepFailure = async (test: unknown) => {
+    const { error, name } = test as { error?: unknown; name: string };
+    if (error) await w.keep(name);
+  };
+  t.afterEach(keepFailure);
+  owned.push(() => keepFailure(t));
+  await w.open();
+  if (options.connected ?? true)
+    await w.until("the server's connection", () => world.sent("editor", "initialized").length);
+  return w;
+}
+
+export class Workbench {
+  readonly world: World;
+  readonly vscode: VSCode;
+  readonly page: Page;
+  /** URLs of requests of the page and its frames to any other host. */
+  readonly foreign: string[] = [];
+
+  constructor(world: World, vscode: VSCode, context: BrowserContext, page: Page) {
+    this.world = world;
+    this.vscode = vscode;
+    this.page = page;
+    page.setDefaultTimeout(patience);
+    context.on("request", (request) => {
+      const { host, protocol } = new URL(request.url());
+      if (/^(https?|wss?):$/.test(protocol) && host !== vscode.host) this.foreign.push(request.url());
+    });
+  }
+
+  /** Opens, or opens anew, the project in the page. */
+  async open(): Promise<void> {
+    await this.page.goto(this.vscode.url());
+    await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor();
+  }
+
+  /** Polls look until it gives something truthy; its value. */
+  async until<T>(what: string, look: () => T | Promise<T>, within = patience): Promise<T> {
+    for (const deadline = Date.now() + within; ;) {
+      const value = await look();
+      if (value) return value;
+      if (Date.now() > deadline) throw new Error(`${what}: not within ${within / 1000} s`);
+      await this.page.waitForTimeout(25);
+    }
+  }
+
+  // Commands and quick inputs
+
+  /** Runs a command by its exact title in the palette, category and all; waits until it is contributed and enabled. */
+  async command(title: string): Promise<void> {
+    await this.page.keyboard.press("F1");
+    await this.quickInput().fill(`>${title}`);
+    const label = this.page.locator(".label-name").getByText(title, { exact: true });
+    await this.quickRows().filter({ has: label }).first().click();
+  }
+
+  /** The titles that the palette offers for a text, as far as they are visible. */
+  async commands(text: string): Promise<string[]> {
+    await this.page.keyboard.press("F1");
+    await this.quickInput().fill(`>${text}`);
+    await this.quickRows().first().waitFor();
+    const titles = await this.quickRows().locator(".label-name").allInnerTexts();
+    await this.page.keyboard.press("Escape");
+    return titles;
+  }
+
+  /** The text field of a quick pick or an input box. */
+  quickInput(): Locator {
+    return this.page.locator(".quick-input-widget input.input");
+  }
+
+  quickRows(): Locator {
+    return this.page.locator(".quick-input-list .monaco-list-row");
+  }
+
+  /** Answers an input box. about: a part of its title, message or placeholder. */
+  async input(about: string, text: string): Promise<void> {
+    await this.quick(about);
+    await this.quickInput().fill(text);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** Waits for the quick pick or input box with a text in its title, message or placeholder. */
+  async quick(about: string): Promise<Locator> {
+    const widget = this.page.locator(".quick-input-widget");
+    const told = widget
+      .locator(".quick-input-title, .quick-input-message, .quick-input-description")
+      .filter({ hasText: about });
+    const hint = widget.locator(
+      `input.input[placeholder*=${JSON.stringify(about)}], input.input[aria-label*=${JSON.stringify(about)}]`,
+    );
+    await told.or(hint).filter({ visible: true }).first().waitFor();
+    return widget;
+  }
+
+  /** A row of the quick pick that has a label, also among others of its name the first. */
+  row(label: string | RegExp): Locator {
+    const name = this.page.locator(".label-name").getByText(label, { exact: typeof label === "string" });
+    return this.quickRows().filter({ has: name }).first();
+  }
+
+  async pick(label: string | RegExp): Promise<void> {
+    await this.row(label).click();
+  }
+
+  /** A button in a row of the quick pick, or in its title bar without a row, by its tooltip. */
+  async quickButton(tooltip: string, row?: string | RegExp): Promise<void> {
+    const within = row === undefined ? this.page.locator(".quick-input-titlebar, .quick-input-header") : this.row(row);
+    await within.hover();
+    await within
+      .locator(`[aria-label=${JSON.stringify(tooltip)}]`)
+      .first()
+      .click();
+  }
+
+  // Notifications and dialogs
+
+  toast(text: string | RegExp): Locator {
+    return this.page.locator(".notification-toast", { hasText: text });
+  }
+
+  async toastButton(text: string | RegExp, button: string): Promise<void> {
+    await this.toast(text).locator(".monaco-text-button").getByText(button, { exact: true }).click();
+  }
+
+  /** Closes a toast by its cross. */
+  async dismiss(text: string | RegExp): Promise<void> {
+    await this.toast(text).hover();
+    await this.toast(text).locator(".codicon-notifications-clear").first().click();
+  }
+
+  /** Everything in the notification centre, toasts that went away too. Opens and closes it. */
+  async notifications(): Promise<string[]> {
+    await this.command("Notifications: Show Notifications");
+    const centre = this.page.locator(".notifications-center.visible");
+    await centre.waitFor();
+    const texts = await centre.locator(".notification-list-item").allInnerTexts();
+    await this.command("Notifications: Hide Notifications");
+    return texts;
+  }
+
+  /** The modal dialog. */
+  modal(): Locator {
+    return this.page.locator(".monaco-dialog-box");
+  }
+
+  async modalButton(button: string): Promise<void> {
+    await this.modal().locator(".monaco-text-button").getByText(button, { exact: true }).click();
+  }
+
+  statusItem(text: string | RegExp): Locator {
+    return this.page.locator(".statusbar-item", { hasText: text });
+  }
+
+  // Views
+
+  /** The view container of the extension. */
+  async show(): Promise<void> {
+    await this.command("agentls: Open Chat");
+    await this.panel().locator("body").waitFor();
+  }
+
+  /** The inside of the chat view: webviews are two frames, one in the other. */
+  panel(): FrameLocator {
+    return this.page
+      .locator("iframe.webview.ready")
+      .last()
+      .contentFrame()
+      .locator("iframe#active-frame")
+      .contentFrame();
+  }
+
+  /** A row of a tree, by a part of its text. */
+  treeRow(text: string | RegExp): Locator {
+    return this.page.locator(".customview-tree .monaco-list-row", { hasText: text }).first();
+  }
+
+  /** An inline button of a row of a tree, by its tooltip. */
+  async treeButton(row: string | RegExp, tooltip: string): Promise<void> {
+    await this.treeRow(row).hover();
+    await this.treeRow(row)
+      .locator(`.action-label[aria-label=${JSON.stringify(tooltip)}]`)
+      .click();
+  }
+
+  /** Chooses in the context menu of an element. */
+  async contextMenu(at: Locator, item: string): Promise<void> {
+    await at.click({ button: "right" });
+    await this.page.locator(".context-view .action-label").getByText(item, { exact: true }).click();
+  }
+
+  // Editors
+
+  /** Opens a file of the project in an editor; the cursor is at its end. */
+  async openFile(name: string): Promise<Locator> {
+    await this.page.keyboard.press("Control+P");
+    await this.quickInput().fill(join(this.world.project, name)); // a whole path is looked at, not searched for
+    await this.row(basename(name)).click();
+    await this.tab(basename(name)).waitFor();
+    const editor = this.editor();
+    await editor.locator(".view-lines").click();
+    await this.page.keyboard.press("Control+End");
+    return editor;
+  }
+
+  tab(name: string | RegExp): Locator {
+    return this.page.locator(".tabs-container .tab", { hasText: name });
+  }
+
+  /** The active editor. */
+  editor(): Locator {
+    return this.page.locator(".editor-group-container.active .editor-instance .monaco-editor").last();
+  }
+
+  /** The visible lines of the active editor. */
+  async text(editor = this.editor()): Promise<string> {
+    const lines = await editor.locator(".view-lines > .view-line").evaluateAll((found) =>
+      found
+        .map((line) => ({ top: line.getBoundingClientRect().top, text: line.textContent }))
+        .sort((a, b) => a.top - b.top)
+        .map((line) => line.text),
+    );
+    return lines.join("\n").replaceAll("\u00a0", " ");
+  }
+
+  /** Types as a person does, key by key. */
+  async type(text: string, delay = 0): Promise<void> {
+    await this.page.keyboard.type(text, { delay });
+  }
+
+  async press(...keys: string[]): Promise<void> {
+    for (const key of keys) await this.page.keyboard.press(key);
+  }
+
+  /** The labels in the completion popup; none where it is closed. */
+  async suggestions(): Promise<string[]> {
+    const rows = this.page.locator(".suggest-widget.visible .monaco-list-row .label-name");
+    return rows.allInnerTexts();
+  }
+
+  /** Chooses a theme, "light" or "dark" of the standard ones. */
+  async theme(kind: "light" | "dark"): Promise<void> {
+    await this.command("Preferences: Color Theme");
+    await this.pick(kind === "light" ? /^(Default )?Light Modern$/ : /^(Default )?Dark Modern$/);
+    await this.page.locator(`.monaco-workbench.${kind === "light" ? "vs:not(.vs-dark)" : "vs-dark"}`).waitFor();
+  }
+
+  // What is left of it
+
+  /** A picture, of all or of an element, as .deps/screens/vscode/NAME.png; the path of it. */
+  async shot(name: string, of: Page | Locator = this.page): Promise<string> {
+    const path = join(screens(), `${fileName(name)}.png`);
+    await of.screenshot({ path });
+    return path;
+  }
+
+  /** Leaves a picture, the page's text and the logs of a test that failed. */
+  async keep(name: string): Promise<void> {
+    const to = (what: string) => join(screens(), `failed ${fileName(name)} ${what}`);
+    writeFileSync(to("server.log"), this.world.serverLog());
+    writeFileSync(
+      to("wire.jsonl"),
+      this.world
+        .wire()
+        .map((each) => JSON.stringify(each))
+        .join("\n"),
+    );
+    writeFileSync(to("vscode.log"), this.vscode.log());
+    for (const [file, text] of Object.entries(this.vscode.extensionLogs())) writeFileSync(to(fileName(file)), text);
+    if (this.page.isClosed()) return;
+    await this.page.screenshot({ path: to("page.png") });
+    const frames = this.page.frames().filter((frame) => !frame.url().includes("webWorker"));
+    const texts = await Promise.all(
+      frames.map((frame) => frame.locator("body").innerText({ timeout: 2000 }).catch(String)),
+    );
+    writeFileSync(to("page.txt"), texts.join("\n---- a frame in it\n"));
+  }
+}
+
+function screens(): string {
+  const folder = required("AGENTLS_SCREENS");
+  mkdirSync(folder, { recursive: true });
+  return folder;
+}
+
+const fileName = (text: string) => text.replace(/[^\w.,-]+/g, "_").slice(0, 120);
