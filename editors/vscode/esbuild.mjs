@@ -5,6 +5,7 @@
 // With --tests: each test/**/*.test.ts, and what runs those of the extension host, under out/test; "vscode" is the host's.
 import * as esbuild from "esbuild";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { leanClient } from "./leanclient.mjs";
 
 const has = (flag) => process.argv.includes(flag);
 const production = has("--production");
@@ -28,6 +29,7 @@ const extension = {
   mainFields: ["module", "main"],
   outfile: "dist/extension.js",
   platform: "node",
+  plugins: [leanClient],
   target: "node20",
 };
 
