@@ -4,6 +4,7 @@ import { Panel } from "./panel/panel.js";
 import { Questions } from "./questions/questions.js";
 import { Runs } from "./runs.js";
 import { Server } from "./server.js";
+import { messageOf } from "./text.js";
 
 /** Owns everything that lives as long as the extension; handed to every feature. */
 export class Agentls implements vscode.Disposable {
@@ -36,10 +37,17 @@ export class Agentls implements vscode.Disposable {
       }),
     );
     this.own(
-      this.runs.onDidChange(() => {
+      this.runs.onDidChange((run, status) => {
+        if (!status) return;
         this.#showRunning();
+        if (run.seq === 1 && run.prompt === undefined) void this.#describe();
       }),
     );
+  }
+
+  /** The extension's. */
+  get version(): string {
+    return (this.context.extension.packageJSON as { version: string }).version;
   }
 
   own<T extends vscode.Disposable>(disposable: T): T {
@@ -59,5 +67,14 @@ export class Agentls implements vscode.Disposable {
     if (running === this.#running) return;
     this.#running = running;
     void vscode.commands.executeCommand("setContext", "agentls.running", running);
+  }
+
+  /** Asks what was asked in a run that the server began by itself: of a buffer, a lens, an MCP prompt. */
+  async #describe(): Promise<void> {
+    try {
+      this.runs.describe(await this.server.command("agentls.runs", {}));
+    } catch (error) {
+      this.log.debug(`agentls.runs: ${messageOf(error)}`); // it ended meanwhile
+    }
   }
 }

@@ -7,24 +7,12 @@ import { PromptHistory } from "./prompthistory.js";
 import { promptInput, showPromptHistory } from "./promptinput.js";
 import type { Action, AskArgument, DocumentArgument, Mode, RunResult } from "./protocol.js";
 import { startRun } from "./run.js";
-import { setting } from "./settings.js";
-import { messageOf, plain } from "./text.js";
 
 /** Asks with a notification that can cancel, and with the chat view, which shows the answer. */
 export async function ask(a: Agentls, argument: AskArgument, title?: string): Promise<RunResult | undefined> {
-  const { runId = newId(), session = newId(), mode, action, prompt, document } = argument;
+  const { action, document, prompt, session = randomUUID() } = argument;
   const words = title ?? (action === undefined ? (prompt ?? "") : actionTitle(action, document));
-  a.runs.expect({ id: runId, session, prompt: prompt ?? words, ...(mode === undefined ? {} : { mode }) });
-  if (setting("panel.reveal") === "run") void a.panel.show({ runId, session });
-  let refused: string | undefined;
-  try {
-    return await startRun(a, "agentls.ask", { ...argument, runId, session }, { toast: `agentls: ${plain(words, 80)}` });
-  } catch (error) {
-    refused = messageOf(error);
-    throw error;
-  } finally {
-    a.runs.unbegun(runId, refused);
-  }
+  return await startRun(a, "agentls.ask", { ...argument, session }, { toast: `agentls: ${words}`, prompt: words });
 }
 
 const actionWords: Record<Action, string> = {
@@ -41,8 +29,6 @@ function actionTitle(action: Action, document: DocumentArgument | undefined): st
   const lines = range === undefined ? "" : `:${range.start.line + 1}`;
   return `${actionWords[action]} ${basename(vscode.Uri.parse(document.uri).path)}${lines}`;
 }
-
-const newId = () => randomUUID().replaceAll("-", "");
 
 interface AskOptions {
   title: string;

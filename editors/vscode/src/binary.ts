@@ -47,7 +47,7 @@ export async function findBinary(places: Places): Promise<Binary> {
 /** `~/` and `${env:NAME}`, as people write paths into settings. */
 function expand(path: string, env: NodeJS.ProcessEnv): string {
   const expanded = path.replace(/\$\{env:([^}]*)\}/gu, (_, name: string) => env[name] ?? "");
-  return /^~(?=$|[/\\])/u.test(expanded) ? homedir() + expanded.slice(1) : expanded;
+  return /^~(?=$|[/\\])/u.test(expanded) ? join(homedir(), expanded.slice(1)) : expanded;
 }
 
 async function named(path: string, places: Places): Promise<string> {

@@ -27,10 +27,17 @@ const features = {
   servers: true,
 };
 
+export interface ClientEvents {
+  spawn(): Promise<ChildProcess>;
+  stderr(line: string): void;
+  /** Nothing comes from the server any more, unasked. */
+  closed(): void;
+}
+
 /** One connection to one process. A start anew makes another. */
 export class Client extends LanguageClient {
-  constructor(a: Agentls, spawn: () => Promise<ChildProcess>, stderr: (line: string) => void) {
-    super("agentls", "agentls", spawn, options(a, stderr));
+  constructor(a: Agentls, events: ClientEvents) {
+    super("agentls", "agentls", () => events.spawn(), options(a, events));
     this.registerFeature(announcement);
   }
 
@@ -53,17 +60,21 @@ const announcement: StaticFeature = {
   },
 };
 
-function options(a: Agentls, stderr: (line: string) => void): LanguageClientOptions {
+function options(a: Agentls, events: ClientEvents): LanguageClientOptions {
   return {
     diagnosticCollectionName: "agentls",
     // In a remote window the extension runs there: its documents are files too.
     documentSelector: [{ scheme: "file" }, { scheme: "untitled" }],
     errorHandler: {
-      closed: () => ({ action: CloseAction.DoNotRestart, handled: true }), // Server starts it anew
+      closed: () => {
+        events.closed(); // Server starts it anew
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
       error: () => ({ action: ErrorAction.Continue, handled: true }),
     },
     initializationFailedHandler: () => false,
     initializationOptions: () => ({ workspaceTrusted: vscode.workspace.isTrusted }),
+    markdown: { isTrusted: false, supportHtml: false },
     middleware: {
       executeCommand: (command, args) => executeCommand(a, command, args),
       workspace: {
@@ -77,7 +88,7 @@ function options(a: Agentls, stderr: (line: string) => void): LanguageClientOpti
     },
     outputChannel: a.log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    stdioOptions: { stdout: lines((line) => a.log.info(line)), stderr: lines(stderr) },
+    stdioOptions: { stdout: lines((line) => a.log.info(line)), stderr: lines((line) => events.stderr(line)) },
     traceOutputChannel: a.log,
   };
 }

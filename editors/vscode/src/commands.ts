@@ -1,6 +1,8 @@
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
-import { isCancelled, messageOf } from "./text.js";
+import { askRestart } from "./restart.js";
+import { isSetupFailure } from "./run.js";
+import { isCancelled, messageOf, ServerGone } from "./text.js";
 
 export type Need = "server" | "folder" | "run";
 
@@ -49,11 +51,24 @@ async function isMissing(a: Agentls, needs: readonly Need[]): Promise<boolean> {
   return false;
 }
 
-/** Shows a failure with a button for the log; a cancel is none. */
+/** Shows a failure with the button that helps; a cancel is none. */
 export function showFailure(a: Agentls, error: unknown): void {
   if (isCancelled(error)) return;
-  a.log.error(messageOf(error));
-  void offer("error", messageOf(error), { "Show Log": () => a.log.show(true) });
+  const message = messageOf(error);
+  a.log.error(message);
+  if (error instanceof ServerGone) return;
+  if (isSetupFailure(error)) {
+    void offer("error", message, { "Set Up…": () => vscode.commands.executeCommand("agentls.ui.setup") });
+  } else if (a.server.state === "missing") {
+    void offer("error", message, { "Open Settings": openPathSetting });
+  } else {
+    void offer("error", message, { "Show Log": () => a.log.show(true) });
+  }
+}
+
+/** Opens the setting that says where the program is. */
+export function openPathSetting(): Thenable<unknown> {
+  return vscode.commands.executeCommand("workbench.action.openSettings", "agentls.path");
 }
 
 /** Shows a message of our own words and runs the button that was taken. */
@@ -74,6 +89,6 @@ export async function offer(
 export function register(a: Agentls): void {
   registerCommands(a, [
     { id: "agentls.ui.log", run: () => a.log.show() },
-    { id: "agentls.ui.restart", run: () => a.server.restart() },
+    { id: "agentls.ui.restart", run: () => askRestart(a, "The server is to be restarted.") },
   ]);
 }

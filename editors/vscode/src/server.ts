@@ -1,18 +1,31 @@
-import { spawn, type ChildProcess } from "node:child_process";
 import { homedir } from "node:os";
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { BinaryError, findBinary } from "./binary.js";
 import { Client } from "./client.js";
-import { offer } from "./commands.js";
+import { offer, openPathSetting } from "./commands.js";
+import { ServerProcess } from "./process.js";
 import type { Commands, ServerNotifications, ServerRequests } from "./protocol.js";
 import { Restarts } from "./restarts.js";
+import { readLogLine } from "./serverlog.js";
 import { setting } from "./settings.js";
-import { messageOf, plain } from "./text.js";
+import { messageOf, plain, ServerGone } from "./text.js";
+import { outdated, readServed, unusable } from "./version.js";
 
 export type ServerState = "starting" | "ready" | "restarting" | "failed" | "stopped" | "missing";
 
 type Register = (client: Client) => vscode.Disposable;
+
+/** How long the server may take to answer `initialize`, in milliseconds: it waits for nothing before it does. */
+const startTime = 20_000;
+
+/** One start: a connection and, once there is one, its process. */
+interface Start {
+  readonly client: Client;
+  /** The program, once it is found. */
+  path?: string;
+  process?: ServerProcess;
+}
 
 /** Owns the server's process and the connection to it, from start to start. */
 export class Server implements vscode.Disposable {
@@ -26,10 +39,8 @@ export class Server implements vscode.Disposable {
   readonly #handlers = new Map<Register, vscode.Disposable | undefined>();
   readonly #restarts = new Restarts(5, 3 * 60_000);
   #state: ServerState = "starting";
-  #client: Client | undefined;
-  #process: ChildProcess | undefined;
-  #last: string[] = []; // of its stderr
-  #started: Promise<Client> | undefined;
+  #start: Start | undefined;
+  #ready: Promise<Client> | undefined;
 
   constructor(readonly agentls: Agentls) {}
 
@@ -37,21 +48,28 @@ export class Server implements vscode.Disposable {
     return this.#state;
   }
 
-  /** The process that serves, for tests and for the log. */
   get pid(): number | undefined {
-    return this.#process?.pid;
+    return this.#start?.process?.pid;
   }
 
   /** Starts it for the first time. begun: when activate() was entered, by performance.now(). */
   begin(begun: number): void {
-    this.#start("starting");
-    const milliseconds = (performance.now() - begun).toFixed(1);
-    this.agentls.log.info(`activate() to client.start(): ${milliseconds} ms`);
+    this.#begin("starting");
+    const milliseconds = performance.now() - begun;
+    this.startMilliseconds = milliseconds;
+    this.agentls.log.info(`activate() to client.start(): ${milliseconds.toFixed(1)} ms`);
+    this.ready().then(
+      () => this.agentls.log.info(`activate() to ready: ${(performance.now() - begun).toFixed(0)} ms`),
+      () => undefined, // told already
+    );
   }
+
+  /** From activate() to client.start(). */
+  startMilliseconds: number | undefined;
 
   /** The connection, once the server is there; else rejects with a sentence for a person. */
   ready(): Promise<Client> {
-    return this.#started ?? Promise.reject(new Error(this.reason ?? "The agentls server does not run. Restart it."));
+    return this.#ready ?? Promise.reject(new Error(this.reason ?? "The agentls server does not run. Restart it."));
   }
 
   async command<K extends keyof Commands>(
@@ -69,8 +87,8 @@ export class Server implements vscode.Disposable {
         ? client.sendRequest<R>(method, params)
         : client.sendRequest<R>(method, params, token));
     } catch (error) {
-      if (this.#client === client && client.isRunning()) throw error;
-      throw new Error("The agentls server ended before it answered.", { cause: error });
+      if (this.#start?.client === client && client.isRunning()) throw error;
+      throw new ServerGone({ cause: error });
     }
   }
 
@@ -97,25 +115,20 @@ export class Server implements vscode.Disposable {
     return this.#register((client) => client.onNotification(method, handler));
   }
 
+  /** Ends what runs and starts anew; resolves once that has worked or failed, which is told here. */
   async restart(): Promise<void> {
     await this.stop();
     this.#restarts.clear();
-    this.#start("starting");
-    await this.ready();
+    this.#begin("starting");
+    await this.ready().catch(() => undefined);
   }
 
   /** Ends it as LSP has it: shutdown, exit, and no process is left. */
   async stop(): Promise<void> {
-    const client = this.#client;
-    const child = this.#process;
-    this.#client = this.#process = this.#started = undefined;
+    const start = this.#start;
+    this.#start = this.#ready = undefined;
     this.#set("stopped", "The agentls server was stopped. Restart it.");
-    try {
-      await client?.stop();
-    } catch (error) {
-      this.agentls.log.warn(messageOf(error));
-    }
-    child?.stdin?.end(); // its end ends the server, whatever state it is in
+    if (start !== undefined) await this.#end(start);
   }
 
   dispose(): void {
@@ -123,36 +136,46 @@ export class Server implements vscode.Disposable {
   }
 
   #register(register: Register): vscode.Disposable {
-    this.#handlers.set(register, this.#client === undefined ? undefined : register(this.#client));
+    this.#handlers.set(register, this.#start === undefined ? undefined : register(this.#start.client));
     return new vscode.Disposable(() => {
       this.#handlers.get(register)?.dispose();
       this.#handlers.delete(register);
     });
   }
 
-  #start(state: "starting" | "restarting"): void {
-    this.#last = [];
-    const client: Client = new Client(
-      this.agentls,
-      () => this.#spawn(client),
-      (line) => this.#heard(line),
-    );
-    this.#client = client;
-    for (const register of this.#handlers.keys()) this.#handlers.set(register, register(client));
+  #begin(state: "starting" | "restarting"): void {
+    const start: Start = {
+      client: new Client(this.agentls, {
+        spawn: async () => (await this.#spawn(start)).child,
+        stderr: (line) => this.#heard(start, line),
+        closed: () => void start.process?.end(), // its end is what counts
+      }),
+    };
+    this.#start = start;
+    for (const register of this.#handlers.keys()) this.#handlers.set(register, register(start.client));
     this.#set(state, "The agentls server is starting.");
-    this.#started = client.start().then(
-      () => {
-        if (this.#client === client) this.#set("ready", undefined);
-        return client;
-      },
-      (error: unknown) => {
-        throw this.#failed(client, error);
-      },
-    );
-    this.#started.catch(() => undefined); // told by #failed
+    this.#ready = this.#run(start);
+    this.#ready.catch(() => undefined); // told by #failed
   }
 
-  async #spawn(client: Client): Promise<ChildProcess> {
+  async #run(start: Start): Promise<Client> {
+    try {
+      await inTime(start.client.start(), () => `${start.path ?? "It"} did not answer. Is it agentls?`);
+      const served = readServed(start.client.initializeResult);
+      const wrong = unusable(start.path ?? "", served);
+      if (wrong !== undefined) throw new Error(wrong);
+      if (this.#start !== start) throw new Error("The agentls server was stopped.");
+      this.agentls.log.info(`The server is agentls ${served.version ?? "of an unknown version"}.`);
+      const old = outdated(start.path ?? "", served, this.agentls.version);
+      if (old !== undefined) void offer("warning", plain(old), { "Open Settings": openPathSetting });
+      this.#set("ready", undefined);
+      return start.client;
+    } catch (error) {
+      throw await this.#failed(start, error);
+    }
+  }
+
+  async #spawn(start: Start): Promise<ServerProcess> {
     const { context, log } = this.agentls;
     const binary = await findBinary({
       setting: setting("path"),
@@ -160,68 +183,97 @@ export class Server implements vscode.Disposable {
       env: process.env,
       platform: process.platform,
     });
+    start.path = binary.path;
     const env = { ...process.env, ...(await this.environment()) };
     const cwd = vscode.workspace.workspaceFolders?.find((f) => f.uri.scheme === "file")?.uri.fsPath ?? homedir();
-    log.info(`Starting ${binary.path} (${binary.from}).`);
-    const child = spawn(binary.path, [], { cwd, env, stdio: "pipe" });
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", reject);
-    });
-    child.stdin.on("error", () => undefined); // it ended: its exit is what counts
-    child.once("exit", (code, signal) => this.#exited(client, signal ?? `exit code ${code ?? "unknown"}`));
-    this.#process = child;
+    if (this.#start !== start) throw new Error("The agentls server was stopped.");
+    const child = await ServerProcess.start(binary.path, { cwd, env });
+    log.info(`Started ${binary.path} (${binary.from}), process ${child.pid ?? 0}.`);
+    start.process = child;
+    void child.ended.then((how) => this.#exited(start, how));
     return child;
   }
 
-  #heard(line: string): void {
-    this.#last = [...this.#last, line].slice(-20);
-    this.agentls.log.info(line);
+  #heard(start: Start, line: string): void {
+    start.process?.heard(line);
+    const { level, text } = readLogLine(line);
+    this.agentls.log[level](text);
   }
 
   /** What a start that failed is to a person. */
-  #failed(client: Client, error: unknown): Error {
-    if (this.#client !== client) return new Error("The agentls server was stopped.");
-    this.#client = this.#started = undefined;
-    this.#process?.stdin?.end();
-    this.#process = undefined;
-    const log = { "Show Log": () => this.agentls.log.show(true) };
+  async #failed(start: Start, error: unknown): Promise<Error> {
+    if (this.#start !== start) {
+      await this.#end(start);
+      return new Error("The agentls server was stopped.");
+    }
+    this.#start = this.#ready = undefined;
+    const exited = start.process !== undefined && !start.process.alive;
+    await this.#end(start);
+    this.agentls.log.error(messageOf(error));
     if (error instanceof BinaryError) {
       this.#set("missing", plain(error.message));
-      void offer("error", plain(error.message), { "Open Settings": openPathSetting, ...log });
+      this.#offer("error", { "Open Settings": openPathSetting });
     } else {
-      const last = this.#last.at(-1);
-      this.#set("failed", plain(`The agentls server did not start: ${last ?? messageOf(error)}`, 400));
-      void offer("error", this.reason ?? "", { "Restart Server": () => this.restart(), ...log });
+      const why = exited ? (start.process?.lastWords ?? "it ended at once and said nothing.") : messageOf(error);
+      this.#set("failed", plain(`The agentls server did not start: ${why}`, 400));
+      this.#offer("error", { "Restart Server": () => this.restart() });
     }
     return new Error(this.reason);
   }
 
-  #exited(client: Client, how: string): void {
-    if (this.#client !== client) return; // it was stopped
+  #exited(start: Start, how: string): void {
+    if (this.#start !== start) return; // it was stopped
     this.agentls.log.error(`The server ended: ${how}.`);
     if (this.#state !== "ready") return; // its start fails
-    this.#client = this.#started = this.#process = undefined;
-    const log = { "Show Log": () => this.agentls.log.show(true) };
+    this.#start = this.#ready = undefined;
+    void this.#end(start);
     if (!this.#restarts.allows(Date.now())) {
-      this.#set("failed", `The agentls server ended too often (${how}).`);
-      void offer("error", this.reason ?? "", { "Restart Server": () => this.restart(), ...log });
+      this.#set("failed", `The agentls server ended too often (${how}). It is not started again by itself.`);
+      this.#offer("error", { "Restart Server": () => this.restart() });
       return;
     }
     this.#set("restarting", `The agentls server ended (${how}).`);
-    this.#start("restarting");
-    void offer("warning", `The agentls server ended (${how}) and was started again. What ran has ended.`, log);
+    this.#begin("restarting");
+    void this.ready().then(
+      () =>
+        void offer("warning", `The agentls server ended (${how}) and was started again. What ran has ended.`, {
+          "Show Log": () => this.agentls.log.show(true),
+        }),
+      () => undefined, // told by #failed
+    );
+  }
+
+  /** Ends a connection and its process, in whatever state they are. */
+  async #end(start: Start): Promise<void> {
+    try {
+      if (start.client.isRunning()) await start.client.stop();
+    } catch (error) {
+      this.agentls.log.warn(messageOf(error));
+    }
+    await start.process?.end();
+  }
+
+  #offer(kind: "error" | "warning", help: Record<string, () => unknown>): void {
+    void offer(kind, this.reason ?? "", { ...help, "Show Log": () => this.agentls.log.show(true) });
   }
 
   #set(state: ServerState, reason: string | undefined): void {
     this.reason = reason;
-    if (state === this.#state && state !== "starting") return;
     this.#state = state;
     void vscode.commands.executeCommand("setContext", "agentls.serverState", state);
     this.#changed.fire(state);
   }
 }
 
-function openPathSetting(): Thenable<unknown> {
-  return vscode.commands.executeCommand("workbench.action.openSettings", "agentls.path");
+/** Rejects with words where the promise takes longer than {@link startTime}. */
+async function inTime<T>(promise: Promise<T>, words: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(words())), startTime);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -19,6 +19,15 @@ export function plain(text: string, max = 1000): string {
   return oneLine(text, max).replaceAll("](", "] (");
 }
 
+/** A request was under way when the server ended: that is told where it ended. */
+export class ServerGone extends Error {
+  override name = "ServerGone";
+
+  constructor(options?: ErrorOptions) {
+    super("The agentls server ended before it answered.", options);
+  }
+}
+
 /** What is not seen, or changes how others are seen: agent/unseen.go. */
 const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
