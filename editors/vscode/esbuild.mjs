@@ -49,6 +49,8 @@ const panel = {
 /** @type {esbuild.BuildOptions} */
 const tests = {
   ...common,
+  // The tests are no ES modules, and it is nothing else.
+  alias: { marked: "./node_modules/marked/lib/marked.esm.js" },
   entryPoints: readdirSync("test", { recursive: true })
     .filter((name) => name.endsWith(".test.ts") || name === "host/index.ts")
     .map((name) => `test/${name}`),

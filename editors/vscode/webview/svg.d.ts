@@ -1,0 +1,5 @@
+/** esbuild's text loader. */
+declare module "*.svg" {
+  const text: string;
+  export default text;
+}
