@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	gotoken "go/token"
+	"maps"
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -177,9 +178,7 @@ func (b *contractTypes) fields(t reflect.Type) map[string]string {
 		case name == "-", !f.IsExported() && !f.Anonymous:
 			continue
 		case !hasTag && f.Anonymous:
-			for name, expr := range b.fields(f.Type) {
-				list[name] = expr
-			}
+			maps.Copy(list, b.fields(f.Type))
 			continue
 		case name == "":
 			b.t.Errorf("%s.%s has no name on the wire", t, f.Name)
