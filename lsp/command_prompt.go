@@ -176,6 +176,10 @@ type promptContentInfo struct {
 	MIMEType string `json:"mimeType,omitzero"`
 	Text     string `json:"text,omitzero"`
 	Blob     string `json:"blob,omitzero"` // base64
+	// Title, Description and Size, in bytes, are those of a resource link.
+	Title       string `json:"title,omitzero"`
+	Description string `json:"description,omitzero"`
+	Size        *int64 `json:"size,omitzero"`
 }
 
 func prepareUsePrompt(s *Server, _ context.Context, arg usePromptArg, in invocation) (serveFunc, error) {
@@ -225,7 +229,7 @@ func promptInfoOf(res mcp.PromptResult) promptInfo {
 	for i, m := range res.Messages {
 		out.Messages[i] = promptMessageInfo{Role: m.Role, Contents: make([]promptContentInfo, len(m.Contents))}
 		for j, c := range m.Contents {
-			out.Messages[i].Contents[j] = promptContentInfo{cmp.Or(c.Type, "text"), c.Name, c.URI, c.MIMEType, c.Text, c.Blob}
+			out.Messages[i].Contents[j] = promptContentInfo{cmp.Or(c.Type, "text"), c.Name, c.URI, c.MIMEType, c.Text, c.Blob, c.Title, c.Description, c.Size}
 		}
 	}
 	return out

@@ -190,3 +190,15 @@ func TestPromptIsCancelledWhileItIsFetched(t *testing.T) {
 	log.AwaitMethod(t, 1, "notifications/cancelled")
 	w.Await("it is told", func() bool { return strings.Contains(w.Text(uri), "*(cancelled)*") })
 }
+
+// CONTRACT §12: what a resource link says of itself goes along.
+func TestPromptsResourceLinkIsTold(t *testing.T) {
+	size := int64(7)
+	got := mustJSON(promptInfoOf(mcp.PromptResult{Messages: []mcp.PromptMessage{{Role: "user", Contents: []mcp.Content{
+		{Type: "resource_link", URI: "docs://a", Name: "a", Title: "A", Description: "about a", Size: &size},
+	}}}}))
+	want := `{"messages":[{"role":"user","contents":[{"type":"resource_link","name":"a","uri":"docs://a","title":"A","description":"about a","size":7}]}]}`
+	if string(got) != want {
+		t.Errorf("%s", got)
+	}
+}

@@ -82,7 +82,7 @@ func exampleValue(f mcp.Field) string {
 // schema.
 type elicitParams struct {
 	ID      string          `json:"id"`
-	Kind    questionKind    `json:"kind"`
+	Kind    questionKind    `json:"kind" contract:"'elicit' | 'input'"`
 	RunID   string          `json:"runId"`
 	Session string          `json:"session"`
 	Server  string          `json:"server"`

@@ -89,6 +89,18 @@ export interface PlanState {
   steps: PlanStep[];
 }
 
+/** A plan that waits for a person. */
+export interface AskedPlan {
+  plan: number;
+  steps: { id: string; title: string; task: string; dependsOn: string[] }[];
+}
+
+/** `saved`: the disk has it. */
+export interface ChangedFile {
+  uri: string;
+  saved: boolean;
+}
+
 export interface RunResult {
   runId: string;
   session: string;
@@ -100,7 +112,7 @@ export interface RunResult {
   note?: string;
   mentions?: MentionResult[];
   toolCalls?: ToolCallResult[];
-  changed?: { uri: string; saved: boolean }[];
+  changed?: ChangedFile[];
   untracked?: string[];
   usage?: Usage;
   plan?: PlanStep[];
@@ -205,7 +217,7 @@ export interface ApproveParams {
   decisions: Decision[];
   preview?: Preview;
   part?: string;
-  plan?: PlanState;
+  plan?: AskedPlan;
   problem?: string;
   /** RFC 3339; then it is denied. */
   deadline: string;
@@ -252,7 +264,7 @@ export interface ElicitParams {
 }
 
 /** The request agentls/plan. */
-export interface PlanParams extends PlanState {
+export interface PlanParams extends AskedPlan {
   id: string;
   runId: string;
   session: string;
@@ -281,7 +293,7 @@ export interface ApprovalInfo {
   decisions: Decision[];
   preview?: Preview;
   part?: string;
-  plan?: PlanState;
+  plan?: AskedPlan;
   session?: string;
   description?: string;
   definitionChanged?: boolean;
@@ -298,11 +310,11 @@ export interface SessionInfo {
   createdAt: string;
   updatedAt: string;
   turns: number;
-  status?: string;
+  status?: RunStatus | "interrupted";
 }
 
 export interface SessionMessage {
-  role: string;
+  role: "system" | "user" | "assistant" | "tool";
   text: string;
   toolCalls?: { id: string; name: string; arguments: unknown }[];
   toolCallId?: string;
@@ -339,7 +351,19 @@ export interface ServerInfo {
   env?: string[];
   headers?: string[];
   reads?: string[];
-  definition?: Record<string, unknown>;
+  /** All of a project's server that trust is asked for. */
+  definition?: ServerDefinition;
+}
+
+/** A project's server as its file has it. */
+export interface ServerDefinition {
+  command?: string;
+  args?: string[];
+  cwd?: string;
+  env?: Record<string, string>;
+  envFile?: string;
+  url?: string;
+  headers?: Record<string, string>;
 }
 
 export interface LoginResult extends ServerInfo {
@@ -483,6 +507,14 @@ export interface Found {
   keyVariable?: string;
   inForce?: boolean;
   error?: string;
+}
+
+/** A well-known provider; `keyVariables` are where its key is looked for. */
+export interface Preset {
+  provider: string;
+  title: string;
+  baseURL?: string;
+  keyVariables?: string[];
 }
 
 export interface SetupArgument {

@@ -44,8 +44,7 @@ export function groups(
 
 function row(session: SessionInfo, now: number, folderName?: (folder: string) => string): SessionRow {
   const words = [ago(Date.parse(session.updatedAt), now), plural(session.turns, "turn")];
-  if (session.status !== undefined && session.status !== "" && session.status !== "completed")
-    words.push(session.status);
+  if (session.status !== undefined && session.status !== "completed") words.push(session.status);
   const icon = isLive(session) ? "$(sync~spin) " : "";
   const made: SessionRow = { session, label: icon + label(titleOf(session)), description: words.join(" · ") };
   if (folderName !== undefined) made.detail = `$(folder) ${label(folderName(session.folder))}`;
@@ -84,7 +83,12 @@ function paragraphs(message: SessionMessage): string[] {
       return [fenced(message.text), ...images(message)];
     case "system":
       return ["## Instructions", harmless(message.text)];
+    case "assistant":
+      return turn(message);
   }
+}
+
+function turn(message: SessionMessage): string[] {
   const parts = message.text === "" ? [] : ["## Agent", harmless(message.text)];
   for (const call of message.toolCalls ?? []) {
     parts.push(`### Called ${harmless(oneLine(call.name))}`, fenced(argumentsOf(call.arguments), "json"));
