@@ -154,6 +154,7 @@ type usePromptArg struct {
 	Arguments *map[string]string `json:"arguments"`
 	Session   *string            `json:"session"`
 	Run       *bool              `json:"run"`
+	RunID     *string            `json:"runId"` // of the run
 }
 
 // promptInfo is the result of agentls.mcp.usePrompt without a run.
@@ -192,6 +193,9 @@ func prepareUsePrompt(s *Server, _ context.Context, arg usePromptArg, in invocat
 	if err := label(in.command, "session", arg.Session); err != nil {
 		return nil, err
 	}
+	if err := label(in.command, "runId", arg.RunID); err != nil {
+		return nil, err
+	}
 	p := &promptRequest{command: in.command, name: *arg.Name}
 	for _, info := range s.o.Manager.Servers() {
 		if info.Name == *arg.Server {
@@ -207,7 +211,7 @@ func prepareUsePrompt(s *Server, _ context.Context, arg usePromptArg, in invocat
 		return nil, err
 	}
 	if deref(arg.Run) {
-		x := s.newRun("", p.typed, deref(arg.Session), "")
+		x := s.newRun("", p.typed, deref(arg.Session), deref(arg.RunID))
 		x.mcp = p
 		return s.queue(x, in, nil)
 	}

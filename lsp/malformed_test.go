@@ -83,7 +83,7 @@ func rightParams(w *world) map[string]any {
 		commandMethod + "agentls.mcp.prompts":    obj{"server": "fake", "query": "a", "limit": 5, "cursor": "x"},
 		commandMethod + "agentls.mcp.complete":   obj{"server": "fake", "prompt": "review", "argument": "file", "value": "d", "arguments": obj{"a": "b"}},
 		commandMethod + "agentls.mcp.read":       obj{"server": "workspace", "uri": "file://README.md"},
-		commandMethod + "agentls.mcp.usePrompt":  obj{"server": "fake", "name": "nosuch", "arguments": obj{"a": "b"}, "session": "s1", "run": false},
+		commandMethod + "agentls.mcp.usePrompt":  obj{"server": "fake", "name": "nosuch", "arguments": obj{"a": "b"}, "session": "s1", "run": false, "runId": "r1"},
 		commandMethod + "agentls.mcp.restart":    obj{"server": "fake"},
 		commandMethod + "agentls.mcp.enable":     obj{"server": "fake"},
 		commandMethod + "agentls.mcp.disable":    obj{"server": "fake"},
