@@ -4,6 +4,7 @@ import { Panel } from "./panel/panel.js";
 import { Questions } from "./questions/questions.js";
 import { Runs } from "./runs.js";
 import { Server } from "./server.js";
+import { Servers } from "./servers/servers.js";
 import { messageOf } from "./text.js";
 
 /** Owns everything that lives as long as the extension; handed to every feature. */
@@ -18,6 +19,7 @@ export class Agentls implements vscode.Disposable {
   readonly runs = new Runs();
   readonly questions: Questions;
   readonly panel: Panel;
+  readonly servers: Servers;
 
   constructor(readonly context: vscode.ExtensionContext) {
     Agentls.current = this;
@@ -26,6 +28,7 @@ export class Agentls implements vscode.Disposable {
     this.server = this.own(new Server(this));
     this.questions = this.own(new Questions(this));
     this.panel = this.own(new Panel(this));
+    this.servers = this.own(new Servers(this));
     this.own(
       this.server.onNotification("agentls/runEvent", (event) => {
         this.runs.apply(event);

@@ -11,8 +11,10 @@ import * as panel from "./panel/panel.js";
 import * as promptbuffer from "./promptbuffer.js";
 import * as questions from "./questions/questions.js";
 import * as save from "./save.js";
+import * as servers from "./servers/features.js";
 import * as sessions from "./sessions.js";
 import * as setup from "./setup.js";
+import * as status from "./status.js";
 import * as trust from "./trust.js";
 import * as undo from "./undo.js";
 
@@ -29,8 +31,10 @@ const features = [
   promptbuffer.register,
   questions.register,
   save.register,
+  servers.register,
   sessions.register,
   setup.register,
+  status.register,
   trust.register,
   undo.register,
 ];

@@ -469,6 +469,8 @@ export interface UsePromptArgument {
   arguments?: Record<string, string>;
   session?: string;
   run?: boolean;
+  /** Of the run. */
+  runId?: string;
 }
 
 export interface LogLine {

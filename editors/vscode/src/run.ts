@@ -2,7 +2,15 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { WorkDoneProgress } from "vscode-languageclient/node";
 import type { Agentls } from "./agentls.js";
-import type { AskArgument, Commands, ErrorKind, RunCommand, RunFailure, RunResult } from "./protocol.js";
+import type {
+  AskArgument,
+  Commands,
+  ErrorKind,
+  RunCommand,
+  RunFailure,
+  RunResult,
+  UsePromptArgument,
+} from "./protocol.js";
 import { setting } from "./settings.js";
 import { isCancelled, messageOf, plain } from "./text.js";
 
@@ -47,7 +55,7 @@ export async function startRun<K extends RunCommand>(
 class Request<K extends RunCommand> {
   readonly #workDoneToken = randomUUID();
   readonly #argument: Commands[K]["argument"];
-  /** Known beforehand of agentls.ask alone. */
+  /** Known beforehand, but of agentls.send. */
   readonly #runId: string | undefined;
 
   constructor(
@@ -56,8 +64,11 @@ class Request<K extends RunCommand> {
     argument: Commands[K]["argument"],
     readonly how: How,
   ) {
-    if (command === "agentls.ask") {
-      this.#runId = (argument as AskArgument).runId ?? randomUUID();
+    if (
+      command === "agentls.ask" ||
+      (command === "agentls.mcp.usePrompt" && (argument as UsePromptArgument).run === true)
+    ) {
+      this.#runId = (argument as AskArgument | UsePromptArgument).runId ?? randomUUID();
       this.#argument = { ...argument, runId: this.#runId };
     } else {
       this.#argument = argument;
