@@ -6,6 +6,7 @@ import { button, el, type Drawing } from "./dom.js";
 import { icon, stateOf } from "./icons.js";
 import { codeBar } from "./line.js";
 import { List } from "./list.js";
+import { QuestionList, type Drafts } from "./questionlist.js";
 import { empty, liveTurn, promptsOf, take, type Change } from "./state.js";
 import type { Surroundings } from "./view.js";
 
@@ -17,6 +18,7 @@ interface Kept {
   attachment?: Attachment;
   sent?: string[];
   unfolded?: string[];
+  answers?: Drafts;
 }
 
 declare function acquireVsCodeApi(): {
@@ -80,12 +82,21 @@ const composer: Composer = new Composer({
   changed: keepSoon,
 });
 
+const questions = new QuestionList((kept.answers ??= {}), {
+  answer: (id, answer) => post({ type: "answer", id, answer }),
+  showDiff: (id) => post({ type: "diff", id }),
+  drafts: keepSoon,
+  leave: () => composer.input.focus(),
+  announce: (text) => announcer.say(text),
+});
+
 function build(): void {
   title.classList.add("title");
   jump.classList.add("jump");
   jump.hidden = true;
   const middle = el("main", {}, scroller, jump);
-  document.body.append(el("header", {}, title), chips, banner, middle, composer.element, announcer.element);
+  document.body.append(el("header", {}, title), chips, banner, middle);
+  document.body.append(questions.element, composer.element, announcer.element);
   scroller.addEventListener("keydown", walk);
   composer.input.text.value = kept.draft ?? "";
   composer.input.fit();
@@ -143,6 +154,9 @@ function receive(m: ToPanel): void {
       return;
     case "problems":
       composer.input.takeProblems(m.version, m.problems);
+      return;
+    case "questions":
+      questions.update(m.questions, m.at);
       return;
   }
 }

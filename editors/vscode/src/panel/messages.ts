@@ -1,6 +1,7 @@
 // What the extension and the chat's webview say to each other. Types only, but
 // for the bounds: the webview is untrusted, validate.ts holds what it says
 // against these.
+import type { Answer, Question } from "../questions/question.js";
 import type { Failure, Mode, PlanStep, Range, Usage } from "../protocol.js";
 
 /** A conversation is one session: turns in order, each a prompt and what came of it. */
@@ -127,7 +128,9 @@ export type ToPanel =
   | { type: "reveal"; turn: string }
   | { type: "sent"; id: number; refused?: string }
   | { type: "suggestions"; id: number; list: Suggestion[]; incomplete: boolean }
-  | { type: "problems"; version: number; problems: InputProblem[] };
+  | { type: "problems"; version: number; problems: InputProblem[] }
+  /** All that are open; at: the id of the one to turn to. */
+  | { type: "questions"; questions: readonly Question[]; at?: string };
 
 export interface RowPatch {
   turn: string;
@@ -157,7 +160,9 @@ export type FromPanel =
   | { type: "code"; action: "copy" | "insert" | "new"; text: string; language: string }
   | { type: "retry"; turn: string }
   | { type: "undo"; turn: string }
-  | { type: "results"; turn: string };
+  | { type: "results"; turn: string }
+  | { type: "answer"; id: string; answer: Answer }
+  | { type: "diff"; id: string };
 
 /** UTF-16 units: of a prompt, that the server bounds by a million characters. */
 export const maxText = 2_000_000;
