@@ -9,6 +9,7 @@ SERVERS := mcp/mcptest/servers
 MORE    := cmd/agentls-servers
 CLIENT  := lsp/lsptest/node
 SUITE   := cmd/agentls-conformance/suite
+VSCODE  := editors/vscode
 # Some servers of others and the conformance suite need it; @angular/cli asks for 22.22.3 at least.
 NODE    := 22.23.5
 
@@ -33,8 +34,9 @@ $(SERVERS)/bin/.built: $(wildcard $(SERVERS)/gomod/go.* $(SERVERS)/gomod/*/*.go)
 setup-provider: ## install a real provider into an ignored folder (apt on a Debian, no root)
 	bash agent/openai/llamatest/install.sh
 
-setup-editors: ## install the real editors into an ignored folder (apt, as root)
+setup-editors: $(VSCODE)/node_modules/.installed ## install the real editors into an ignored folder (apt, as root; npm)
 	bash editors/nvim/test/install.sh
+	bash $(VSCODE)/test/install.sh
 
 setup-ripgrep: ## install what search_code is measured against into an ignored folder (apt on a Debian, no root)
 	bash cmd/agentls-bench/ripgrep.sh
@@ -54,6 +56,7 @@ test: setup ## install what the tests need, and run them all with the race detec
 
 test-editors: build setup-editors ## drive the real editors
 	bash editors/nvim/test/run.sh
+	bash $(VSCODE)/test/run.sh
 
 conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm)
 	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
@@ -105,3 +108,4 @@ bench-parts: ## run the benchmarks of the parts
 
 clean: ## remove what was built and installed
 	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules $(SUITE)/node_modules
+	rm -rf $(VSCODE)/node_modules $(VSCODE)/bin $(VSCODE)/dist $(VSCODE)/out

@@ -1,5 +1,5 @@
-// An MCP server on stdio with a few resources and tools: echo, add_resource (and tells so), sleep (until cancelled), elicit,
-// die (in the middle of the call).
+// An MCP server on stdio with a few resources, prompts and tools: echo, add_resource (and tells so), burst (adds many, and
+// tells so for each), log (a line in its log), sleep (until cancelled), elicit, die (in the middle of the call).
 // Usage: node mcp.mjs LOG. Logs what it gets; ends when its stdin does, or after ten minutes.
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -14,10 +14,23 @@ const schema = (properties = {}) => ({ type: "object", properties });
 const tools = [
   { name: "echo", description: "Says it back", inputSchema: schema({ text: { type: "string" } }) },
   { name: "add_resource", description: "Adds a resource", inputSchema: schema({ name: { type: "string" } }) },
+  { name: "burst", description: "Adds resources", inputSchema: schema({ count: { type: "integer" } }) },
+  { name: "log", description: "Logs a line", inputSchema: schema({ level: { type: "string" }, data: {} }) },
   { name: "sleep", description: "Sleeps for a minute", inputSchema: schema() },
   { name: "elicit", description: "Asks a person and says what came", inputSchema: schema({ params: { type: "object" } }) },
   { name: "die", description: "Ends the server, not the call", inputSchema: schema() },
 ];
+const prompts = [
+  {
+    name: "greet",
+    description: "Greets somebody",
+    arguments: [
+      { name: "name", description: "Who is greeted", required: true },
+      { name: "tone", description: "How" },
+    ],
+  },
+];
+const tones = ["friendly", "formal", "frank"];
 const sleeping = new Map(); // timers by request id
 const asked = new Map(); // requests for a person's answer by the id of ours
 
@@ -29,6 +42,17 @@ const calls = {
     resources.push(resource(name));
     write({ method: "notifications/resources/list_changed" });
     say(id, `added ${name}`);
+  },
+  burst(id, { count }) {
+    for (let n = 1; n <= count; n++) {
+      resources.push(resource(`burst-${n}.md`));
+      write({ method: "notifications/resources/list_changed" });
+    }
+    say(id, `added ${count}`);
+  },
+  log(id, { level = "info", data }) {
+    write({ method: "notifications/message", params: { level, logger: "test", data } });
+    say(id, "logged");
   },
   sleep: (id) => sleeping.set(id, setTimeout(() => say(id, "slept"), 60_000)),
   elicit(id, { params }) {
@@ -44,10 +68,18 @@ const calls = {
 const methods = {
   initialize: ({ protocolVersion }) => ({
     protocolVersion,
-    capabilities: { tools: {}, resources: { listChanged: true, subscribe: true } },
+    capabilities: { completions: {}, logging: {}, prompts: {}, tools: {}, resources: { listChanged: true, subscribe: true } },
     serverInfo: { name: "test", version: "1" },
   }),
   ping: () => ({}),
+  "completion/complete": ({ argument }) => ({
+    completion: { values: argument.name === "tone" ? tones.filter((tone) => tone.startsWith(argument.value)) : [] },
+  }),
+  "logging/setLevel": () => ({}),
+  "prompts/list": () => ({ prompts }),
+  "prompts/get": ({ arguments: { name, tone = "plain" } }) => ({
+    messages: [{ role: "user", content: { type: "text", text: `SAY Good day, ${name}, in a ${tone} tone.` } }],
+  }),
   "tools/list": () => ({ tools }),
   "resources/list": () => ({ resources }),
   "resources/templates/list": () => ({ resourceTemplates: [] }),

@@ -13,12 +13,12 @@
 // fresh browser, and takes them away after the test; so let subtests (t.test) share one where they can. Any test that
 // fails leaves a picture, the page's text and all logs in .deps/screens/vscode. Never wait for a time. No test here runs
 // with --enable-smoke-test-driver, which hides all toasts: what needs vscode.* belongs to test/host (see host.ts).
-import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
+import { keepFailure, screen } from "./screens";
 import { launch, VSCode, type VSCodeOptions } from "./vscode";
-import { required, World, type WorldOptions } from "./world";
+import { World, type WorldOptions } from "./world";
 
 /** How long a thing that should happen may take, in ms. */
 const patience = Number(process.env["PATIENCE"] ?? 30_000);
@@ -43,12 +43,12 @@ export async function workbench(t: TestContext, options: WorkbenchOptions = {}):
   owned.push(close);
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const w = new Workbench(world, vscode, context, await context.newPage());
-  const keepFailure = async (test: unknown) => {
+  const ended = async (test: unknown) => {
     const { error, name } = test as { error?: unknown; name: string };
-    if (error) await w.keep(name);
+    if (error) await keepFailure(w, name);
   };
-  t.afterEach(keepFailure);
-  owned.push(() => keepFailure(t));
+  t.afterEach(ended);
+  owned.push(() => ended(t));
   await w.open();
   if (options.connected ?? true)
     await w.until("the server's connection", () => world.sent("editor", "initialized").length);
@@ -290,42 +290,10 @@ export class Workbench {
     await this.page.locator(`.monaco-workbench.${kind === "light" ? "vs:not(.vs-dark)" : "vs-dark"}`).waitFor();
   }
 
-  // What is left of it
-
-  /** A picture, of all or of an element, as .deps/screens/vscode/NAME.png; the path of it. */
+  /** A picture, of all or of an element, as .deps/screens/vscode/VERSION/NAME.png; the path of it. */
   async shot(name: string, of: Page | Locator = this.page): Promise<string> {
-    const path = join(screens(), `${fileName(name)}.png`);
+    const path = screen(`${name}.png`);
     await of.screenshot({ path });
     return path;
   }
-
-  /** Leaves a picture, the page's text and the logs of a test that failed. */
-  async keep(name: string): Promise<void> {
-    const to = (what: string) => join(screens(), `failed ${fileName(name)} ${what}`);
-    writeFileSync(to("server.log"), this.world.serverLog());
-    writeFileSync(
-      to("wire.jsonl"),
-      this.world
-        .wire()
-        .map((each) => JSON.stringify(each))
-        .join("\n"),
-    );
-    writeFileSync(to("vscode.log"), this.vscode.log());
-    for (const [file, text] of Object.entries(this.vscode.extensionLogs())) writeFileSync(to(fileName(file)), text);
-    if (this.page.isClosed()) return;
-    await this.page.screenshot({ path: to("page.png") });
-    const frames = this.page.frames().filter((frame) => !frame.url().includes("webWorker"));
-    const texts = await Promise.all(
-      frames.map((frame) => frame.locator("body").innerText({ timeout: 2000 }).catch(String)),
-    );
-    writeFileSync(to("page.txt"), texts.join("\n---- a frame in it\n"));
-  }
 }
-
-function screens(): string {
-  const folder = required("AGENTLS_SCREENS");
-  mkdirSync(folder, { recursive: true });
-  return folder;
-}
-
-const fileName = (text: string) => text.replace(/[^\w.,-]+/g, "_").slice(0, 120);
