@@ -20,6 +20,8 @@ import { keepFailure, screen } from "./screens";
 import { launch, VSCode, type VSCodeOptions } from "./vscode";
 import { World, type WorldOptions } from "./world";
 
+type Truthy<T> = Exclude<T, undefined | null | false | 0 | "">;
+
 /** How long a thing that should happen may take, in ms. */
 const patience = Number(process.env["PATIENCE"] ?? 30_000);
 
@@ -80,10 +82,10 @@ export class Workbench {
   }
 
   /** Polls look until it gives something truthy; its value. */
-  async until<T>(what: string, look: () => T | Promise<T>, within = patience): Promise<T> {
+  async until<T>(what: string, look: () => T | Promise<T>, within = patience): Promise<Truthy<T>> {
     for (const deadline = Date.now() + within; ;) {
       const value = await look();
-      if (value) return value;
+      if (value) return value as Truthy<T>;
       if (Date.now() > deadline) throw new Error(`${what}: not within ${within / 1000} s`);
       await this.page.waitForTimeout(25);
     }

@@ -1,0 +1,27 @@
+// Steps of the stories.
+import assert from "node:assert/strict";
+import type { Workbench } from "../driver/workbench";
+import type { Message } from "../driver/world";
+
+/** Asks by the palette. */
+export async function ask(w: Workbench, prompt: string): Promise<void> {
+  await w.command("agentls: Ask…");
+  await w.input("What is the agent to do?", prompt);
+}
+
+/** The request that asked a prompt, once the server has it; it has a progress token. */
+export async function started(w: Workbench, prompt: string): Promise<Message> {
+  const asked = ({ params }: Message) => params.command === "agentls.ask" && params.arguments[0].prompt === prompt;
+  const request = await w.until(`the request ${prompt}`, () =>
+    w.world.sent("editor", "workspace/executeCommand").findLast(asked),
+  );
+  assert.ok(request.params.workDoneToken, "no progress token");
+  return request;
+}
+
+/** Waits until a request was answered as cancelled, and until count requests to the provider were broken off. */
+export async function cancelled(w: Workbench, request: Message, count: number): Promise<void> {
+  const response = await w.until("the response", () => w.world.response(request));
+  assert.equal(response.error?.code, -32800);
+  await w.until("the end of the provider's request", () => w.world.hungUp() === count);
+}
