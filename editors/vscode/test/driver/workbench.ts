@@ -279,10 +279,15 @@ export class Workbench {
     for (const key of keys) await this.page.keyboard.press(key);
   }
 
-  /** The labels in the completion popup; none where it is closed. */
+  /** The labels in the completion popup, the chosen one marked by `> `; none where it is closed. */
   async suggestions(): Promise<string[]> {
-    const rows = this.page.locator(".suggest-widget.visible .monaco-list-row .label-name");
-    return rows.allInnerTexts();
+    const rows = this.page.locator(".suggest-widget.visible .monaco-list-row");
+    return rows.evaluateAll((found) =>
+      found.map((row) => {
+        const label = row.querySelector(".label-name")?.textContent ?? "";
+        return (row.classList.contains("focused") ? "> " : "") + label;
+      }),
+    );
   }
 
   /** Chooses a theme, "light" or "dark" of the standard ones. */

@@ -23,7 +23,7 @@ test("the story of a window", async (t) => {
     await w.openFile("a.agentls.md");
     for (const [n, delay] of [0, 5, 20, 80, 0, 5, 20, 80, 0, 0].entries()) {
       await w.type("@test:test://docs/wor", delay);
-      await w.until(`popup ${n}`, async () => (await w.suggestions()).includes("world.md"));
+      await w.until(`popup ${n}`, async () => (await w.suggestions()).includes("> world.md"));
       await w.press("Enter");
       await w.until(`mention ${n}`, async () => (await w.text()).includes("@test:test://docs/world.md"));
       await w.press("Control+A", "Delete");
