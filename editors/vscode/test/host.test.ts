@@ -5,8 +5,8 @@ import { test } from "node:test";
 import { hostTests } from "./driver/host";
 import { extensionFolder } from "./driver/world";
 
-const pattern = process.env["AGENTLS_TEST_FILES"] ?? "";
+const wanted = new RegExp(process.env["AGENTLS_TEST_FILES"] ?? "");
 for (const file of readdirSync(join(extensionFolder, "test", "host")).sort()) {
   const [, name] = /^(.*)\.test\.ts$/.exec(file) ?? [];
-  if (name && `host/${name}`.includes(pattern)) test(`host/${name}`, (t) => hostTests(t, name));
+  if (name && wanted.test(`host/${name}`)) test(`host/${name}`, (t) => hostTests(t, name));
 }

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Tests the extension: units on Node, then in each VS Code the extension-host tests and the UI tests, against the real
 # server, real MCP servers and a scripted provider. install.sh, make build and npm ci first.
-#   run.sh [FILES [NAMES]]   only test files whose names (unit/text, host/commands, ui/story) hold FILES, and in them only
-#                            the tests whose names match NAMES
+#   run.sh [FILES [NAMES]]   only test files whose names (unit/text, host/commands, ui/story) match FILES, and in them only
+#                            the tests whose names match NAMES; both are regular expressions
 #   VSCODE=1.139             only in this one. The older VS Code runs the story alone, where FILES is not given
 #   AGENTLS_BIN              the server (bin/agentls of this repository, else of the worktree that it was made from)
 #   AGENTLS_BROWSER_LOCK     a file that flock(1) locks around each browser, where several runs share a machine
@@ -47,7 +47,7 @@ run() {
 built() {
   local file
   for file in "$extension/out/test/$1"/*.test.js; do
-    [[ -e $file && $1/$(basename "$file" .test.js) == *"$files"* ]] && echo "$file"
+    [[ -e $file && $1/$(basename "$file" .test.js) =~ $files ]] && echo "$file"
   done
 }
 
@@ -59,16 +59,16 @@ cd "$extension" || exit 2
 # Built before HOME is another one, where Go has no cache.
 auditcheck=$scratch/auditcheck
 (cd "$root" && go build -o "$auditcheck" ./agent/agenttest/auditcheck) || exit 2
-node esbuild.mjs --production && node esbuild.mjs --tests || die "the extension does not build"
+node esbuild.mjs --production && node esbuild.mjs --tests || die "the extension does not build (npm ci, where it lacks a package)"
 
 status=0
 named=(${names:+--test-name-pattern="$names"})
 export AGENTLS_BIN CHROMIUM=$chromium AGENTLS_EXTENSION=$extension AGENTLS_SCRATCH=$scratch TMPDIR=$scratch
 export AGENTLS_TEST_FILES=$files AGENTLS_TEST_NAMES=$names
 readarray -t units < <(built unit)
-readarray -t hosts < <(cd test && for file in host/*.test.ts; do [[ ${file%.test.ts} == *"$files"* && -e $file ]] && echo "$file"; done)
+readarray -t hosts < <(cd test && for file in host/*.test.ts; do [[ -e $file && ${file%.test.ts} =~ $files ]] && echo "$file"; done)
 readarray -t uis < <(built ui)
-[ $((${#units[@]} + ${#hosts[@]} + ${#uis[@]})) -gt 0 ] || die "no test file has $files in its name"
+[ $((${#units[@]} + ${#hosts[@]} + ${#uis[@]})) -gt 0 ] || die "no test file has a name that matches $files"
 
 if [ ${#units[@]} -gt 0 ]; then
   echo "# units"
