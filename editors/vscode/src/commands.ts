@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { askRestart } from "./restart.js";
 import { isSetupFailure } from "./run.js";
-import { isCancelled, messageOf, ServerGone } from "./text.js";
+import { isCancelled, messageOf, isServerGone } from "./text.js";
 
 export type Need = "server" | "folder" | "run";
 
@@ -56,7 +56,7 @@ export function showFailure(a: Agentls, error: unknown): void {
   if (isCancelled(error)) return;
   const message = messageOf(error);
   a.log.error(message);
-  if (error instanceof ServerGone) return;
+  if (isServerGone(error)) return;
   if (isSetupFailure(error)) {
     void offer("error", message, { "Set Up…": () => vscode.commands.executeCommand("agentls.ui.setup") });
   } else if (a.server.state === "missing") {

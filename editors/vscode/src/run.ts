@@ -12,7 +12,7 @@ import type {
   UsePromptArgument,
 } from "./protocol.js";
 import { setting } from "./settings.js";
-import { isCancelled, messageOf, plain } from "./text.js";
+import { isCancelled, isServerGone, messageOf, plain } from "./text.js";
 
 export interface How {
   /** The title of a notification with Cancel; false: none, the chat view shows it. */
@@ -113,6 +113,7 @@ class Request<K extends RunCommand> {
     const cancelled = isCancelled(error);
     if (runId !== undefined && cancelled) this.a.runs.ended(runId, "cancelled");
     if (cancelled) return;
+    if (isServerGone(error)) throw error; // Runs.lost says how it ended
     const { kind = "internal", retryable = false } = failureOf(error) ?? {};
     if (runId !== undefined) this.a.runs.ended(runId, "failed", { message: messageOf(error), kind, retryable });
     throw error;

@@ -31,6 +31,11 @@ export class ServerGone extends Error {
 /** What is not seen, or changes how others are seen: agent/unseen.go. */
 const unseen = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2800]/gu;
 
+/** Whether the error is a {@link ServerGone}. */
+export function isServerGone(error: unknown): boolean {
+  return error instanceof Error && error.name === "ServerGone";
+}
+
 /** One line of at most max characters, without those that are not seen. */
 export function oneLine(text: string, max = 300): string {
   const line = text
