@@ -77,6 +77,9 @@ function options(a: Agentls, events: ClientEvents): LanguageClientOptions {
     markdown: { isTrusted: false, supportHtml: false },
     middleware: {
       executeCommand: (command, args) => executeCommand(a, command, args),
+      handleDiagnostics: (uri, diagnostics, next) => {
+        if (!a.panel.diagnose(uri, diagnostics)) next(uri, diagnostics);
+      },
       workspace: {
         configuration: (params) =>
           params.items.map((item) =>

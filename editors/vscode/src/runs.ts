@@ -150,6 +150,14 @@ export class Runs {
     this.#end(run, status);
   }
 
+  /** One that never began: nothing is to be shown of it. */
+  forget(runId: string): void {
+    const run = this.#runs.get(runId);
+    if (run === undefined || run.seq > 0) return;
+    this.#runs.delete(runId);
+    this.#tell(run, true);
+  }
+
   /** The server is gone: what lived has failed. */
   lost(reason: string): void {
     for (const run of this.active())

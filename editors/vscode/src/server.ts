@@ -34,6 +34,8 @@ export class Server implements vscode.Disposable {
   /** More of the server's environment: keys that are kept for it. */
   environment: () => Promise<Record<string, string>> = () => Promise.resolve({});
 
+  /** The client keeps one handler of a method: these share it. */
+  readonly #notified = new Map<string, Set<(params: never) => void>>();
   readonly #changed = new vscode.EventEmitter<ServerState>();
   readonly onDidChange = this.#changed.event;
   readonly #handlers = new Map<Register, vscode.Disposable | undefined>();
@@ -112,7 +114,18 @@ export class Server implements vscode.Disposable {
     method: M,
     handler: (params: ServerNotifications[M]) => void,
   ): vscode.Disposable {
-    return this.#register((client) => client.onNotification(method, handler));
+    let all = this.#notified.get(method);
+    if (all === undefined) {
+      const handlers = (all = new Set<(params: never) => void>());
+      this.#notified.set(method, all);
+      this.#register((client) =>
+        client.onNotification(method, (params: unknown) => {
+          for (const each of handlers) each(params as never);
+        }),
+      );
+    }
+    const handlers = all.add(handler);
+    return new vscode.Disposable(() => handlers.delete(handler));
   }
 
   /** Ends what runs and starts anew; resolves once that has worked or failed, which is told here. */

@@ -56,19 +56,15 @@ const jump = button("Jump to the end", icon("arrowDown"), () => list.toEnd());
 const announcer = new Announcer();
 const list = new List(scroller, log, on, (following) => (jump.hidden = following));
 
-const sending = new Map<number, string>();
-let sends = 0;
 const composer: Composer = new Composer({
   post,
   drawing,
   isLive: () => liveTurn(state) !== undefined,
   sent: () => [...new Set([...promptsOf(state), ...(kept.sent ?? [])])],
   send: (text, how) => {
-    sends++;
-    sending.set(sends, text);
     kept.sent = [...(kept.sent ?? []).filter((s) => s !== text), text].filter((s) => s.length < 20_000).slice(-50);
     composer.say("");
-    post({ type: "send", id: sends, text, how });
+    post({ type: "send", text, how });
     list.toEnd();
     keep();
   },
@@ -108,6 +104,7 @@ function build(): void {
     type: "ready",
     ...(kept.session === undefined ? {} : { session: kept.session }),
     draft: kept.draft ?? "",
+    version: 0,
     mode: kept.mode ?? "react",
     ...(kept.attachment ? { attachment: kept.attachment } : {}),
   });
@@ -146,8 +143,10 @@ function receive(m: ToPanel): void {
       flush();
       list.reveal(m.turn);
       return;
-    case "sent":
-      settle(m.id, m.refused);
+    case "refused": // nothing that was typed is lost
+      composer.input.restore(m.text);
+      composer.say(m.why);
+      announcer.say(m.why);
       return;
     case "suggestions":
       composer.input.takeSuggestions(m);
@@ -158,17 +157,6 @@ function receive(m: ToPanel): void {
     case "questions":
       questions.update(m.questions, m.at);
       return;
-  }
-}
-
-/** What was not taken comes back: nothing that was typed is lost. */
-function settle(id: number, refused: string | undefined): void {
-  const text = sending.get(id);
-  sending.delete(id);
-  if (refused !== undefined && text !== undefined) {
-    composer.input.restore(text);
-    composer.say(refused);
-    announcer.say(refused);
   }
 }
 

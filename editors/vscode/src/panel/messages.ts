@@ -126,7 +126,7 @@ export type ToPanel =
   | { type: "attached"; attachment: Attachment | null }
   | { type: "focus" }
   | { type: "reveal"; turn: string }
-  | { type: "sent"; id: number; refused?: string }
+  | { type: "refused"; text: string; why: string }
   | { type: "suggestions"; id: number; list: Suggestion[]; incomplete: boolean }
   | { type: "problems"; version: number; problems: InputProblem[] }
   /** All that are open; at: the id of the one to turn to. */
@@ -149,8 +149,8 @@ export const actions = ["new", "sessions", "mode", "model", "attach", "detach", 
 export type Action = (typeof actions)[number];
 
 export type FromPanel =
-  | { type: "ready"; session?: string; draft: string; mode: Mode; attachment?: Attachment }
-  | { type: "send"; id: number; text: string; how: "ask" | "steer" }
+  | { type: "ready"; session?: string; draft: string; version: number; mode: Mode; attachment?: Attachment }
+  | { type: "send"; text: string; how: "ask" | "steer" }
   | { type: "cancel"; turn: string }
   | { type: "draft"; text: string; version: number }
   | { type: "complete"; id: number; text: string; version: number; offset: number; trigger?: string }
