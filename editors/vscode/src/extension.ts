@@ -17,6 +17,7 @@ import * as setup from "./setup.js";
 import * as status from "./status.js";
 import * as trust from "./trust.js";
 import * as undo from "./undo.js";
+import * as walkthrough from "./walkthrough.js";
 
 /** What registers itself; one line each, sorted. */
 const features = [
@@ -37,6 +38,7 @@ const features = [
   status.register,
   trust.register,
   undo.register,
+  walkthrough.register,
 ];
 
 /** Starts the server without waiting for it. What the exports hold is for tests. */
