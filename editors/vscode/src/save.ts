@@ -10,7 +10,7 @@ export function register(a: Agentls): void {
       const saved: string[] = [];
       const failed: { uri: string; reason: string }[] = [];
       for (const uri of uris) {
-        const reason = await save(client.protocol2CodeConverter.asUri(uri));
+        const reason = await saveDocument(client.protocol2CodeConverter.asUri(uri));
         if (reason === undefined) saved.push(uri);
         else failed.push({ uri, reason });
       }
@@ -20,7 +20,7 @@ export function register(a: Agentls): void {
 }
 
 /** Saves one; why it was not saved, else undefined. */
-async function save(uri: vscode.Uri): Promise<string | undefined> {
+export async function saveDocument(uri: vscode.Uri): Promise<string | undefined> {
   const document = vscode.workspace.textDocuments.find((d) => d.uri.toString() === uri.toString());
   if (document === undefined) return "it is not open";
   if (document.isUntitled) return "it was never saved: the person has to give it a name";

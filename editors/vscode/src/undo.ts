@@ -17,10 +17,10 @@ async function undo(a: Agentls, given: unknown): Promise<void> {
   const result = await a.server.command("agentls.undo", { runId });
   const words = plain(undoWords(result, nameOf));
   if (result.refused.length === 0 && result.untracked.length === 0) {
-    await offer("information", words, {});
+    void offer("information", words, {});
     return;
   }
-  await offer("error", words, { "Show Files": () => showFiles(a, result) });
+  void offer("error", words, { "Show Files": () => showFiles(a, result) });
 }
 
 async function pickRun(a: Agentls): Promise<string | undefined> {
