@@ -4,6 +4,7 @@
 // out/*.meta.json say what they are made of.
 // With --tests: each test/**/*.test.ts, and what runs those of the extension host, under out/test; "vscode" is the host's.
 import * as esbuild from "esbuild";
+import { readFile } from "node:fs/promises";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { leanClient } from "./leanclient.mjs";
 
@@ -28,9 +29,22 @@ const extension = {
   format: "cjs",
   mainFields: ["module", "main"],
   outfile: "dist/extension.js",
+  // The private members of vscode-languageclient: it names them by `this._name` alone, and nothing here does.
+  mangleProps: /^_[a-z]/,
   platform: "node",
   plugins: [leanClient],
   target: "node20",
+};
+
+/** Codicons are drawn at 16 px: two digits of a coordinate are enough, which halves them. */
+const roundedIcons = {
+  name: "rounded-icons",
+  setup(build) {
+    build.onLoad({ filter: /\.svg$/ }, async ({ path }) => ({
+      contents: (await readFile(path, "utf8")).replace(/\d*\.\d{3,}/g, (n) => String(Number(Number(n).toFixed(2)))),
+      loader: "text",
+    }));
+  },
 };
 
 /** @type {esbuild.BuildOptions} */
@@ -41,9 +55,10 @@ const panel = {
     ...(existsSync("webview/panel.css") ? ["webview/panel.css"] : []),
   ],
   format: "iife",
-  loader: { ".svg": "text", ".ttf": "file" },
+  loader: { ".ttf": "file" },
   outdir: "dist",
   platform: "browser",
+  plugins: [roundedIcons],
 };
 
 /** @type {esbuild.BuildOptions} */

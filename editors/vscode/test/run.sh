@@ -77,7 +77,7 @@ fi
 [ $((${#hosts[@]} + ${#uis[@]})) -gt 0 ] || exit $status
 
 vsix=$scratch/agentls.vsix
-npx --no-install vsce package --no-dependencies --allow-missing-repository --skip-license --out "$vsix" >"$scratch/vsce.log" 2>&1 ||
+npx --no-install vsce package --no-dependencies --allow-missing-repository --no-rewrite-relative-links --out "$vsix" >"$scratch/vsce.log" 2>&1 ||
   { cat "$scratch/vsce.log" >&2; die "the extension cannot be packed"; }
 
 for version in 1.139 1.100; do

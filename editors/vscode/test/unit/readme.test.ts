@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { test } from "node:test";
 // @ts-expect-error a script without types
-import { filled as untyped } from "../../scripts/readme.mjs";
+import { filled as untyped } from "../../scripts/tables.mjs";
 
 const filled = untyped as (readme: string, manifest: unknown) => string;
 const readme = readFileSync("README.md", "utf8");
