@@ -13,7 +13,7 @@ VSCODE  := editors/vscode
 # Some servers of others and the conformance suite need it; @angular/cli asks for 22.22.3 at least.
 NODE    := 22.23.5
 
-.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install lint fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install vsix lint lint-go lint-vscode fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -83,11 +83,19 @@ servers-install: .deps/servers/npm/.installed .deps/servers/bin/.built
 	cd $(MORE)/gomod && GOWORK=off go build -trimpath -o ../../../.deps/servers/bin/ tool
 	touch $@
 
-lint: ## vet and lint
+vsix: $(VSCODE)/node_modules/.installed ## pack the VS Code extension with its server, for six platforms, into dist
+	node $(VSCODE)/scripts/vsix.mjs
+
+lint: lint-go lint-vscode ## vet and lint
+
+lint-go:
 	go vet ./...
 	GOOS=windows go vet ./...
 	GOOS=darwin go vet ./...
 	go run $(LINT) run ./...
+
+lint-vscode: $(VSCODE)/node_modules/.installed
+	npm run -s --prefix $(VSCODE) check
 
 fmt: ## format
 	go run $(LINT) fmt ./...
@@ -107,5 +115,5 @@ bench-parts: ## run the benchmarks of the parts
 	go test -run '^$$' -bench . -benchmem ./...
 
 clean: ## remove what was built and installed
-	rm -rf bin .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules $(SUITE)/node_modules
+	rm -rf bin dist .deps $(SERVERS)/node_modules $(SERVERS)/bin $(CLIENT)/node_modules $(SUITE)/node_modules
 	rm -rf $(VSCODE)/node_modules $(VSCODE)/bin $(VSCODE)/dist $(VSCODE)/out

@@ -54,8 +54,9 @@ function pack(target, platform) {
     }
     cpSync(".vscodeignore", join(stage, ".vscodeignore"));
     rmSync(join(stage, "bin"), { recursive: true, force: true });
-    const { devDependencies: _1, scripts: _2, private: _3, ...shipped } = manifest;
-    writeFileSync(join(stage, "package.json"), JSON.stringify({ ...shipped, version }, undefined, 2));
+    const shipped = { ...manifest, version };
+    for (const ours of ["devDependencies", "private", "scripts"]) delete shipped[ours];
+    writeFileSync(join(stage, "package.json"), JSON.stringify(shipped, undefined, 2));
     const env = { ...platform, CGO_ENABLED: "0" };
     const binary = join(stage, "bin", platform.GOOS === "windows" ? "agentls.exe" : "agentls");
     const flags = `-s -w -X main.version=${described}`;
