@@ -30,7 +30,7 @@ export function statusOf(s: Standing): StatusLook {
   return {
     text: `$(${icon}) agentls${beside === "" ? "" : ` ${beside}`}`,
     tooltip: lines.join("\n"),
-    spoken: `agentls: ${lines.join(", ")}`,
+    spoken: `agentls: ${lines.join(" ")}`,
     severity,
   };
 }

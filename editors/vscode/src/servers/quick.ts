@@ -1,7 +1,6 @@
 import * as vscode from "vscode";
 
-/** That a person went back. */
-export const back = Symbol("back");
+export { back } from "../steps.js";
 
 export type Row<T> = vscode.QuickPickItem & { value?: T };
 

@@ -152,12 +152,14 @@ export class Workbench {
 
   /** A button in a row of the quick pick, or in its title bar without a row, by its tooltip. */
   async quickButton(tooltip: string, row?: string | RegExp): Promise<void> {
-    const within = row === undefined ? this.page.locator(".quick-input-titlebar, .quick-input-header") : this.row(row);
-    await within.hover();
-    await within
-      .locator(`[aria-label=${JSON.stringify(tooltip)}]`)
-      .first()
-      .click();
+    const button = `[aria-label=${JSON.stringify(tooltip)}]`;
+    if (row === undefined) {
+      const beginning = button.replace("=", "^="); // its keys may follow
+      await this.page.locator(`.quick-input-titlebar ${beginning}, .quick-input-header ${beginning}`).first().click();
+      return;
+    }
+    await this.row(row).hover();
+    await this.row(row).locator(button).first().click();
   }
 
   // Notifications and dialogs

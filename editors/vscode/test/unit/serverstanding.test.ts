@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { ServerInfo } from "../../../src/protocol.js";
-import { actionsOf, contextOf, describe, iconOf, needsPerson, tooltipOf } from "../../../src/servers/standing.js";
+import type { ServerInfo } from "../../src/protocol.js";
+import { actionsOf, contextOf, describe, iconOf, needsPerson, tooltipOf } from "../../src/servers/standing.js";
 
 const server = (more: Partial<ServerInfo>): ServerInfo => ({
   name: "s",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Content } from "../../../src/protocol.js";
-import { bytesOf, describeBytes, fileNameOf, shownAs, sizeOf } from "../../../src/servers/resourcename.js";
+import type { Content } from "../../src/protocol.js";
+import { bytesOf, describeBytes, fileNameOf, shownAs, sizeOf } from "../../src/servers/resourcename.js";
 
 test("a name that a file system takes, and that tells the kind", () => {
   const cases: [string, string | undefined, string][] = [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import type { Resource } from "../../../src/protocol.js";
-import { type ListResources, ResourceSearch } from "../../../src/servers/resourcesearch.js";
+import type { Resource } from "../../src/protocol.js";
+import { type ListResources, ResourceSearch } from "../../src/servers/resourcesearch.js";
 
 const resource = (n: number): Resource => ({ uri: `x://${n}`, name: String(n), stale: false, mention: `@s:x://${n}` });
 
