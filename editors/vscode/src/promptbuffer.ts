@@ -12,12 +12,13 @@ import { plain } from "./text.js";
 export async function send(a: Agentls, argument: SendArgument): Promise<RunResult | undefined> {
   const uri = vscode.Uri.parse(argument.uri);
   const answer = a.answering.begin(uri);
-  const view = follow(uri);
+  const document = vscode.workspace.textDocuments.find((open) => open.uri.toString() === uri.toString());
+  const view = document === undefined ? undefined : follow(document);
   try {
     const toast = `agentls: answers in ${plain(basename(uri.path), 80)}`;
     return await startRun(a, "agentls.send", { stream: true, ...argument }, { toast, signal: answer.token });
   } finally {
-    view.dispose();
+    view?.dispose();
     answer.dispose();
   }
 }
