@@ -44,8 +44,13 @@ export class Answering {
     return sources !== undefined;
   }
 
-  /** The context key `agentls.answering` lists the buffers, for `resource in agentls.answering`. */
+  /**
+   * The context key `agentls.answering` lists their paths, for `resourcePath in agentls.answering`: by its URI a
+   * resource of a remote window is another one there than here, and its path has the separators of that machine.
+   */
   #show(): void {
-    void vscode.commands.executeCommand("setContext", "agentls.answering", [...this.#sources.keys()]);
+    const paths = [...this.#sources.keys()].map((name) => vscode.Uri.parse(name).path);
+    const spelled = paths.flatMap((path) => [path, path.replaceAll("/", "\\"), vscode.Uri.file(path).fsPath]);
+    void vscode.commands.executeCommand("setContext", "agentls.answering", spelled);
   }
 }

@@ -12,6 +12,7 @@ import {
   type LanguageClientOptions,
   type StaticFeature,
 } from "vscode-languageclient/node";
+import { suggestOn } from "./completion.js";
 import { executeCommand } from "./execute.js";
 import type { Agentls } from "./agentls.js";
 import { explicitSettings } from "./settings.js";
@@ -76,6 +77,8 @@ function options(a: Agentls, events: ClientEvents): LanguageClientOptions {
     initializationOptions: () => ({ workspaceTrusted: vscode.workspace.isTrusted }),
     markdown: { isTrusted: false, supportHtml: false },
     middleware: {
+      provideCompletionItem: async (document, position, context, token, next) =>
+        suggestOn(await next(document, position, context, token)),
       executeCommand: (command, args) => executeCommand(a, command, args),
       handleDiagnostics: (uri, diagnostics, next) => {
         if (!a.panel.diagnose(uri, diagnostics)) next(uri, diagnostics);
