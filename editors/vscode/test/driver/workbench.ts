@@ -25,8 +25,6 @@ type Truthy<T> = Exclude<T, undefined | null | false | 0 | "">;
 /** How long a thing that should happen may take, in ms. */
 const patience = Number(process.env["PATIENCE"] ?? 30_000);
 
-type Truthy<T> = Exclude<T, undefined | null | false | 0 | "">;
-
 export interface WorkbenchOptions extends WorldOptions, VSCodeOptions {
   /** Whether to wait until the extension has connected to the server; it is waited for. */
   connected?: boolean;
