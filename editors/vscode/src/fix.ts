@@ -91,7 +91,7 @@ async function pickProblem(
     .map((problem) => ({
       label: label(problem.message, 120),
       description: label(
-        `Line ${problem.range.start.line + 1}${problem.source === undefined ? "" : ` · ${problem.source}`}`,
+        `Line ${problem.range.start.line + 1}:${problem.range.start.character + 1}${problem.source === undefined ? "" : ` · ${problem.source}`}`,
       ),
       detail: label(document.lineAt(Math.min(problem.range.start.line, document.lineCount - 1)).text, 120),
       iconPath: new vscode.ThemeIcon(icons[problem.severity]),
