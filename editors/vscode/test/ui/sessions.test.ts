@@ -11,8 +11,8 @@ async function ask(w: Workbench, prompt: string): Promise<{ runId: string; sessi
   const before = asked().length;
   await w.command("agentls: Ask…");
   await w.input("", prompt);
-  const request = (await w.until("the request", () => asked()[before]))!;
-  const answer = (await w.until("the answer", () => w.world.response(request)))!;
+  const request = await w.until("the request", () => asked()[before]);
+  const answer = await w.until("the answer", () => w.world.response(request));
   assert.ok(answer.result, JSON.stringify(answer.error));
   return answer.result as { runId: string; session: string };
 }
@@ -46,10 +46,7 @@ test("sessions, audit and undo", async (t) => {
     await w.command("agentls: Sessions…");
     await w.quick("Pick a session to go on with it");
     await w.quickButton("Fork, and go on with the copy", "SAY the first answer");
-    const fork = (await w.until(
-      "the fork",
-      () => commands("agentls.session.fork").map((m) => w.world.response(m))[0],
-    ))!;
+    const fork = await w.until("the fork", () => commands("agentls.session.fork").map((m) => w.world.response(m))[0]);
     assert.notEqual(fork.result.session, first.session);
     assert.equal(commands("agentls.session.fork")[0]?.params.arguments[0].session, first.session);
   });
@@ -66,10 +63,10 @@ test("sessions, audit and undo", async (t) => {
     assert.equal(commands("agentls.session.delete").length, 0);
     await w.pick(/^CALL write_file/);
     await w.modalButton("Delete");
-    const gone = (await w.until(
+    const gone = await w.until(
       "the delete",
       () => commands("agentls.session.delete").map((m) => w.world.response(m))[0],
-    ))!;
+    );
     assert.equal(gone.error, undefined);
     await w.quick("Pick a session to delete it");
     await w.row("SAY the first answer").waitFor();
