@@ -49,10 +49,6 @@ export class ServerProcess {
     return new ServerProcess(child);
   }
 
-  get alive(): boolean {
-    return this.#alive;
-  }
-
   get pid(): number | undefined {
     return this.child.pid;
   }
@@ -64,6 +60,17 @@ export class ServerProcess {
   /** What it said last on stderr, for a person. */
   get lastWords(): string | undefined {
     return lastWords(this.#lines);
+  }
+
+  /** Whether it ends by itself within some milliseconds. */
+  async endsWithin(milliseconds: number): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<false>((resolve) => {
+      timer = setTimeout(() => resolve(false), milliseconds);
+    });
+    const ends = await Promise.race([this.ended.then(() => true), late]);
+    clearTimeout(timer);
+    return ends;
   }
 
   /** Closes its stdin, at which it ends, and kills it where it does not. */

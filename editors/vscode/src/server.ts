@@ -176,11 +176,14 @@ export class Server implements vscode.Disposable {
       await inTime(start.client.start(), () => `${start.path ?? "It"} did not answer. Is it agentls?`);
       const served = readServed(start.client.initializeResult);
       const wrong = unusable(start.path ?? "", served);
-      if (wrong !== undefined) throw new Error(wrong);
+      if (wrong !== undefined) throw new StartError(wrong);
       if (this.#start !== start) throw new Error("The agentls server was stopped.");
       this.agentls.log.info(`The server is agentls ${served.version ?? "of an unknown version"}.`);
       const old = outdated(start.path ?? "", served, this.agentls.version);
-      if (old !== undefined) void offer("warning", plain(old), { "Open Settings": openPathSetting });
+      if (old !== undefined) {
+        this.agentls.log.warn(old);
+        void offer("warning", plain(old), { "Open Settings": openPathSetting });
+      }
       this.#set("ready", undefined);
       return start.client;
     } catch (error) {
@@ -215,13 +218,11 @@ export class Server implements vscode.Disposable {
 
   /** What a start that failed is to a person. */
   async #failed(start: Start, error: unknown): Promise<Error> {
-    if (this.#start !== start) {
-      await this.#end(start);
-      return new Error("The agentls server was stopped.");
-    }
-    this.#start = this.#ready = undefined;
-    const exited = start.process !== undefined && !start.process.alive;
+    // A process that ends at once is first seen by a pipe that broke.
+    const exited = !(error instanceof StartError) && (await start.process?.endsWithin(1000)) === true;
     await this.#end(start);
+    if (this.#start !== start) return new Error("The agentls server was stopped.");
+    this.#start = this.#ready = undefined;
     this.agentls.log.error(messageOf(error));
     if (error instanceof BinaryError) {
       this.#set("missing", plain(error.message));
@@ -278,11 +279,14 @@ export class Server implements vscode.Disposable {
   }
 }
 
+/** It runs, but cannot be used: the message says why. */
+class StartError extends Error {}
+
 /** Rejects with words where the promise takes longer than {@link startTime}. */
 async function inTime<T>(promise: Promise<T>, words: () => string): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(words())), startTime);
+    timer = setTimeout(() => reject(new StartError(words())), startTime);
   });
   try {
     return await Promise.race([promise, late]);

@@ -90,6 +90,36 @@ describe("the server", () => {
     await until("the provider's request is closed", () => world.hungUp() > hungUp);
   });
 
+  it("has a progress of its own shown where a run is detached", async () => {
+    const { runId, status } = await a.server.command("agentls.ask", { prompt: "SAY far away", detached: true });
+    assert.ok(status === "queued" || status === "running", status);
+    await until("its end", () => a.runs.get(runId)?.status === "completed");
+    assert.deepEqual(a.runs.get(runId)?.items, [{ kind: "text", text: "far away" }]);
+    const create = world.sent("server", "window/workDoneProgress/create").at(-1)!;
+    assert.equal((await until("the answer", () => world.response(create))).error, undefined);
+    const ends = () => world.sent("server", "$/progress").filter((m) => m.params.token === create.params.token);
+    await until("the progress's end", () => ends().at(-1)?.params.value.kind === "end");
+  });
+
+  it("has no link run and no HTML shown in what it shows of others", async () => {
+    const name = "hover.agentls.md";
+    world.write(name, "@test:test://docs/world.md\n");
+    const document = await vscode.workspace.openTextDocument(vscode.Uri.file(`${world.project}/${name}`));
+    const hovers = await until("the hover", async () => {
+      const position = new vscode.Position(0, 8);
+      const found = await vscode.commands.executeCommand<vscode.Hover[]>(
+        "vscode.executeHoverProvider",
+        document.uri,
+        position,
+      );
+      return found.length > 0 ? found : undefined;
+    });
+    for (const content of hovers.flatMap((hover) => hover.contents)) {
+      assert.ok(content instanceof vscode.MarkdownString);
+      assert.deepEqual([content.isTrusted ?? false, content.supportHtml ?? false], [false, false]);
+    }
+  });
+
   it("refuses a bad argument in words, and no run is left of it", async () => {
     const argument = { prompt: "x", runId: "bad", mode: "odd" as "react" };
     await assert.rejects(startRun(a, "agentls.ask", argument, { toast: false }), /mode/u);

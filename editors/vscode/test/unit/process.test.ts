@@ -20,7 +20,7 @@ const options = { cwd: dir, env: { PATH: process.env["PATH"] } };
 test("a process that ends by itself says how", async () => {
   const child = await ServerProcess.start(file("three", "#!/bin/sh\nexit 3\n"), options);
   assert.equal(await child.ended, "exit code 3");
-  assert.equal(child.alive, false);
+  assert.equal(await child.endsWithin(0), true);
   await child.end();
 });
 
