@@ -64,6 +64,13 @@ describe("the server", () => {
     assert.ok(!commands.includes("agentls.approve"), "what can only be asked for directly is not announced");
   });
 
+  it("stands beside each command that the manifest contributes", async () => {
+    const commands = await vscode.commands.getCommands(true);
+    const manifest = a.context.extension.packageJSON as { contributes: { commands: { command: string }[] } };
+    const missing = manifest.contributes.commands.map((c) => c.command).filter((c) => !commands.includes(c));
+    assert.deepEqual(missing, [], "each contributed command is registered");
+  });
+
   it("gets each announced command that starts a run with a progress token, and its cancel as LSP has it", async () => {
     const runId = "of an announced command";
     void vscode.commands.executeCommand("agentls.ask", { prompt: "SLOW", runId });
