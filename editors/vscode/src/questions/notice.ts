@@ -40,13 +40,10 @@ export class Notice implements vscode.Disposable {
       this.#close();
       return;
     }
-    if (fresh.length > 0) {
-      this.#close();
-      this.#show(open);
-      return;
-    }
-    this.#toast?.update(open);
-    if (this.#pick !== undefined) this.#fill(this.#pick, open);
+    // What is shown already tells of the new one too: another one in its place might find no room.
+    if (this.#toast !== undefined) this.#toast.update(open);
+    else if (this.#pick !== undefined) this.#fill(this.#pick, open);
+    else if (fresh.length > 0) this.#show(open);
   }
 
   #show(open: readonly Question[]): void {

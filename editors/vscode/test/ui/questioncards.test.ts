@@ -37,14 +37,16 @@ interface Posted {
   answer?: Answer;
 }
 
-async function cards(t: TestContext): Promise<{
+interface Cards {
   page: Page;
-  show(...q: Question[]): Promise<void>;
-  at(id: string, ...q: Question[]): Promise<void>;
-  posted(type: string): Promise<Posted[]>;
-  ready(): Promise<void>;
-  open(): Promise<void>;
-}> {
+  open: () => Promise<void>;
+  show: (...questions: Question[]) => Promise<void>;
+  at: (id: string, ...questions: Question[]) => Promise<void>;
+  posted: (type: string) => Promise<Posted[]>;
+  ready: () => Promise<void>;
+}
+
+async function cards(t: TestContext): Promise<Cards> {
   const { browser, close } = await launch();
   t.after(close);
   const host = "http://panel.test";
