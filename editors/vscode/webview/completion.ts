@@ -24,6 +24,8 @@ export class Completion {
   #selected = 0;
   #asked = 0;
   #dismissed = false;
+  /** Somebody chose a row: it stays chosen as long as it fits. */
+  #chosen = false;
 
   constructor(
     input: HTMLTextAreaElement,
@@ -99,15 +101,19 @@ export class Completion {
     const n = this.#shown.length;
     switch (e.key) {
       case "ArrowDown":
+        this.#chosen = true;
         this.#select((this.#selected + 1) % n);
         return true;
       case "ArrowUp":
+        this.#chosen = true;
         this.#select((this.#selected + n - 1) % n);
         return true;
       case "PageDown":
+        this.#chosen = true;
         this.#select(Math.min(n - 1, this.#selected + 8));
         return true;
       case "PageUp":
+        this.#chosen = true;
         this.#select(Math.max(0, this.#selected - 8));
         return true;
       case "Enter":
@@ -143,7 +149,8 @@ export class Completion {
   }
 
   #show(list: Suggestion[]): void {
-    const before = this.#shown[this.#selected]?.text;
+    const before = this.#chosen ? this.#shown[this.#selected]?.text : undefined;
+    this.#chosen &&= list.some((s) => s.text === before);
     this.#shown = list;
     this.#selected = Math.max(0, list.findIndex((s) => s.text === before)); // prettier-ignore
     this.element.replaceChildren(...list.map((s, i) => this.#option(s, i)));

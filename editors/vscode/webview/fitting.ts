@@ -1,11 +1,13 @@
 import type { Suggestion } from "../src/panel/messages.js";
 
-/** What of a list still fits once more was typed. */
+/** What of a list still fits once more was typed; what begins with it comes first. */
 export function fitting(list: readonly Suggestion[], text: string, cursor: number): Suggestion[] {
-  return list.filter((s) => {
-    const typed = text.slice(s.start, cursor).toLowerCase();
-    return s.start <= cursor && !typed.includes("\n") && isSubsequence(typed, s.filter.toLowerCase());
-  });
+  const typed = (s: Suggestion): string => text.slice(s.start, cursor).toLowerCase();
+  const begins = (s: Suggestion): boolean => s.filter.toLowerCase().startsWith(typed(s));
+  const fit = list.filter(
+    (s) => s.start <= cursor && !typed(s).includes("\n") && isSubsequence(typed(s), s.filter.toLowerCase()),
+  );
+  return [...fit.filter(begins), ...fit.filter((s) => !begins(s))];
 }
 
 function isSubsequence(part: string, whole: string): boolean {

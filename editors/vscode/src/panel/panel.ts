@@ -4,7 +4,7 @@ import type { Agentls } from "../agentls.js";
 import { registerCommands } from "../commands.js";
 import type { Mode, ServerNotifications } from "../protocol.js";
 import { isLive } from "../runs.js";
-import { messageOf } from "../text.js";
+import { count, messageOf } from "../text.js";
 import { Throttle } from "../throttle.js";
 import { Conversation } from "./conversation.js";
 import { page } from "./html.js";
@@ -235,6 +235,8 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
 
   #tellQuestions(at?: string): void {
     const { open } = this.agentls.questions;
+    const tooltip = `${count(open.length, "question waits", "questions wait")} for you`;
+    if (this.#view) this.#view.badge = open.length === 0 ? undefined : { value: open.length, tooltip };
     this.post({ type: "questions", questions: open, ...(at === undefined ? {} : { at }) });
   }
 }

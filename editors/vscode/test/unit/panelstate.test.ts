@@ -133,6 +133,14 @@ test("suggestions that still fit", () => {
   assert.deepEqual(fit("see @"), ["@fs:file:///a.md", "@fs:", "@workspace:"]);
   assert.deepEqual(fit("see @FS:"), ["@fs:file:///a.md", "@fs:"]);
   assert.deepEqual(fit("see @fsa.md"), ["@fs:file:///a.md"]);
+  assert.deepEqual(
+    fitting([s("@w:man"), s("@w:no.md")], "see @w:no", 9).map((x) => x.text),
+    ["@w:no.md"],
+  );
+  assert.deepEqual(
+    fitting([s("@w:mango"), s("@w:no.md")], "see @w:n", 8).map((x) => x.text),
+    ["@w:no.md", "@w:mango"],
+  );
   assert.deepEqual(fit("see"), [], "the cursor stands before them");
   assert.deepEqual(fit("see @\n"), []);
 });
