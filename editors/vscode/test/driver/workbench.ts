@@ -16,14 +16,10 @@
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
+import { Commands } from "./commands";
 import { keepFailure, screen } from "./screens";
 import { launch, VSCode, type VSCodeOptions } from "./vscode";
 import { World, type WorldOptions } from "./world";
-
-type Truthy<T> = Exclude<T, undefined | null | false | 0 | "">;
-
-/** How long a thing that should happen may take, in ms. */
-const patience = Number(process.env["PATIENCE"] ?? 30_000);
 
 export interface WorkbenchOptions extends WorldOptions, VSCodeOptions {
   /** Whether to wait until the extension has connected to the server; it is waited for. */
@@ -57,18 +53,16 @@ export async function workbench(t: TestContext, options: WorkbenchOptions = {}):
   return w;
 }
 
-export class Workbench {
+export class Workbench extends Commands {
   readonly world: World;
   readonly vscode: VSCode;
-  readonly page: Page;
   /** URLs of requests of the page and its frames to any other host. */
   readonly foreign: string[] = [];
 
   constructor(world: World, vscode: VSCode, context: BrowserContext, page: Page) {
+    super(page);
     this.world = world;
     this.vscode = vscode;
-    this.page = page;
-    page.setDefaultTimeout(patience);
     context.on("request", (request) => {
       const { host, protocol } = new URL(request.url());
       if (/^(https?|wss?):$/.test(protocol) && host !== vscode.host) this.foreign.push(request.url());
@@ -79,87 +73,6 @@ export class Workbench {
   async open(): Promise<void> {
     await this.page.goto(this.vscode.url());
     await this.page.locator(".monaco-workbench .explorer-folders-view .monaco-list-row").first().waitFor();
-  }
-
-  /** Polls look until it gives something truthy; its value. */
-  async until<T>(what: string, look: () => T | Promise<T>, within = patience): Promise<Truthy<T>> {
-    for (const deadline = Date.now() + within; ;) {
-      const value = await look();
-      if (value) return value as Truthy<T>;
-      if (Date.now() > deadline) throw new Error(`${what}: not within ${within / 1000} s`);
-      await this.page.waitForTimeout(25);
-    }
-  }
-
-  // Commands and quick inputs
-
-  /** Runs a command by its exact title in the palette, category and all; waits until it is contributed and enabled. */
-  async command(title: string): Promise<void> {
-    await this.page.keyboard.press("F1");
-    await this.quickInput().fill(`>${title}`);
-    const label = this.page.locator(".label-name").getByText(title, { exact: true });
-    await this.quickRows().filter({ has: label }).first().click();
-  }
-
-  /** The titles that the palette offers for a text, as far as they are visible. */
-  async commands(text: string): Promise<string[]> {
-    await this.page.keyboard.press("F1");
-    await this.quickInput().fill(`>${text}`);
-    await this.quickRows().first().waitFor();
-    const titles = await this.quickRows().locator(".label-name").allInnerTexts();
-    await this.page.keyboard.press("Escape");
-    return titles;
-  }
-
-  /** The text field of a quick pick or an input box. */
-  quickInput(): Locator {
-    return this.page.locator(".quick-input-widget input.input");
-  }
-
-  quickRows(): Locator {
-    return this.page.locator(".quick-input-list .monaco-list-row");
-  }
-
-  /** Answers an input box. about: a part of its title, message or placeholder. */
-  async input(about: string, text: string): Promise<void> {
-    await this.quick(about);
-    await this.quickInput().fill(text);
-    await this.page.keyboard.press("Enter");
-  }
-
-  /** Waits for the quick pick or input box with a text in its title, message or placeholder. */
-  async quick(about: string): Promise<Locator> {
-    const widget = this.page.locator(".quick-input-widget");
-    const told = widget
-      .locator(".quick-input-title, .quick-input-message, .quick-input-description")
-      .filter({ hasText: about });
-    const hint = widget.locator(
-      `input.input[placeholder*=${JSON.stringify(about)}], input.input[aria-label*=${JSON.stringify(about)}]`,
-    );
-    await told.or(hint).filter({ visible: true }).first().waitFor();
-    return widget;
-  }
-
-  /** A row of the quick pick that has a label, also among others of its name the first. */
-  row(label: string | RegExp): Locator {
-    const name = this.page.locator(".label-name").getByText(label, { exact: typeof label === "string" });
-    return this.quickRows().filter({ has: name }).first();
-  }
-
-  async pick(label: string | RegExp): Promise<void> {
-    await this.row(label).click();
-  }
-
-  /** A button in a row of the quick pick, or in its title bar without a row, by its tooltip. */
-  async quickButton(tooltip: string, row?: string | RegExp): Promise<void> {
-    const button = `[aria-label=${JSON.stringify(tooltip)}]`;
-    if (row === undefined) {
-      const beginning = button.replace("=", "^="); // its keys may follow
-      await this.page.locator(`.quick-input-titlebar ${beginning}, .quick-input-header ${beginning}`).first().click();
-      return;
-    }
-    await this.row(row).hover();
-    await this.row(row).locator(button).first().click();
   }
 
   // Notifications and dialogs
@@ -252,6 +165,14 @@ export class Workbench {
     return editor;
   }
 
+  /** Puts the cursor of the active editor at a line and column, counted from 1. */
+  async goTo(line: number, column: number): Promise<void> {
+    await this.press("Control+G");
+    await this.quickInput().fill(`:${line}:${column}`);
+    await this.press("Enter");
+    await this.statusItem(`Ln ${line}, Col ${column}`).waitFor();
+  }
+
   tab(name: string | RegExp): Locator {
     return this.page.locator(".tabs-container .tab", { hasText: name });
   }
@@ -270,15 +191,6 @@ export class Workbench {
         .map((line) => line.text),
     );
     return lines.join("\n").replaceAll("\u00a0", " ");
-  }
-
-  /** Types as a person does, key by key. */
-  async type(text: string, delay = 0): Promise<void> {
-    await this.page.keyboard.type(text, { delay });
-  }
-
-  async press(...keys: string[]): Promise<void> {
-    for (const key of keys) await this.page.keyboard.press(key);
   }
 
   /** The labels in the completion popup, the chosen one marked by `> `; none where it is closed. */

@@ -42,4 +42,42 @@ test("the story of a window", async (t) => {
     assert.equal(world.sent("editor", "$/cancelRequest").at(-1)?.params.id, request.id);
     await w.toast("agentls: SLOW one").waitFor({ state: "hidden" });
   });
+
+  await t.test("a run is cancelled from the chat view", async () => {
+    await w.panel().getByRole("combobox").fill("SLOW two");
+    await w.panel().getByRole("button", { name: "Send (Enter)" }).click();
+    const request = await started(w, "SLOW two");
+    await w.panel().getByText("word9").first().waitFor();
+    assert.equal(await w.toast("SLOW two").count(), 0, "a prompt of the chat view needs no notification");
+    await w.panel().getByRole("button", { name: /^Cancel the run/ }).click();
+    await cancelled(w, request, 2);
+    await w.panel().getByText("Cancelled").last().waitFor();
+  });
+
+  await t.test("a question is answered in the chat view: allowed, then denied with a reason", async () => {
+    await ask(w, `CALL echo {"text": "allowed"}`);
+    const card = w.panel().getByRole("group", { name: "Run echo of test?" });
+    await card.waitFor();
+    assert.equal(world.received("tools/call").length, 0);
+    await card.getByRole("button", { name: "Allow Once", exact: true }).click();
+    await w.panel().getByText("Tool said: echo allowed").waitFor();
+    await card.waitFor({ state: "hidden" });
+
+    await ask(w, `CALL echo {"text": "denied"}`);
+    await card.waitFor();
+    await card.getByRole("textbox", { name: /Why not/ }).fill("the wrong word");
+    await card.getByRole("button", { name: "Deny", exact: true }).click();
+    await w
+      .panel()
+      .getByText(/Tool said:.*the wrong word/)
+      .waitFor();
+    const calls = world.received("tools/call").map((call) => call.arguments.text as string);
+    assert.deepEqual(calls, ["allowed"]);
+    const answers = world
+      .sent("server", "agentls/approve")
+      .map((question) => world.response(question)?.result.decision);
+    assert.deepEqual(answers, ["once", "deny"]);
+  });
+
+  await t.test("the page asks nobody else", () => assert.deepEqual(w.foreign, []));
 });

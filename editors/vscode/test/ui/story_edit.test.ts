@@ -1,0 +1,43 @@
+// From a problem that another extension reports to a file that is mended, and back.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { workbench } from "../driver/workbench";
+
+const call = JSON.stringify({ path: "page.css", edits: [{ old: "\tcolr:", new: "\tcolor:" }] });
+const wrong = `/* CALL edit_file ${call} */\na {\n\tcolr: red;\n}\n`;
+const right = wrong.replace("\tcolr: red", "\tcolor: red");
+
+test("the story of a problem that is fixed", async (t) => {
+  const w = await workbench(t, { files: { "page.css": wrong } });
+  const { world } = w;
+
+  await t.test("the action on a problem asks for an edit, whose diff is the editor's own", async () => {
+    const editor = await w.openFile("page.css");
+    await editor.locator(".squiggly-warning").waitFor();
+    await w.goTo(3, 3);
+    await w.press("Control+.");
+    await w.page.locator(".action-widget .monaco-list-row", { hasText: /^Fix: Unknown property/ }).click();
+    const card = w.panel().getByRole("group", { name: "Change page.css?" });
+    await card.getByRole("button", { name: "Show Diff" }).click();
+    const diff = w.page.locator(".monaco-diff-editor");
+    await diff.locator(".modified .view-line", { hasText: "color: red" }).waitFor();
+    await diff.locator(".original .view-line", { hasText: "colr: red" }).waitFor();
+    assert.equal(world.read("page.css"), wrong);
+  });
+
+  await t.test("what is accepted is in the editor and on the disk, and the diff is gone", async () => {
+    await w.panel().getByRole("button", { name: "Allow Once", exact: true }).click();
+    await w.page.locator(".monaco-diff-editor").waitFor({ state: "hidden" });
+    await w.until("the file on the disk", () => world.read("page.css") === right);
+    await w.openFile("page.css");
+    await w.until("the text in the editor", async () => (await w.text()).includes("color: red"));
+    await w.panel().getByText("Undo run").waitFor();
+    await w.editor().locator(".squiggly-warning").waitFor({ state: "hidden" });
+  });
+
+  await t.test("what the run changed is undone", async () => {
+    await w.panel().getByText("Undo run").click();
+    await w.until("the old text on the disk", () => world.read("page.css") === wrong);
+    await w.until("the old text in the editor", async () => (await w.text()).includes("colr: red"));
+  });
+});
