@@ -15,7 +15,7 @@
 // with --enable-smoke-test-driver, which hides all toasts: what needs vscode.* belongs to test/host (see host.ts).
 import { basename, join } from "node:path";
 import type { TestContext } from "node:test";
-import type { BrowserContext, FrameLocator, Locator, Page } from "playwright-core";
+import type { BrowserContext, FrameLocator, Locator, Page, Request } from "playwright-core";
 import { Commands } from "./commands";
 import { keepFailure, screen } from "./screens";
 import { launch, VSCode, type VSCodeOptions } from "./vscode";
@@ -63,10 +63,16 @@ export class Workbench extends Commands {
     super(page);
     this.world = world;
     this.vscode = vscode;
-    context.on("request", (request) => {
-      const { host, protocol } = new URL(request.url());
-      if (/^(https?|wss?):$/.test(protocol) && host !== vscode.host) this.foreign.push(request.url());
-    });
+    context.on("request", (request) => void this.look(request));
+  }
+
+  private async look(request: Request): Promise<void> {
+    const { host, protocol } = new URL(request.url());
+    if (!/^(https?|wss?):$/.test(protocol) || host === this.vscode.host) return;
+    // A webview's files have a made-up host, for which VS Code's service worker answers: no network is asked.
+    const made = host.endsWith(".vscode-resource.vscode-cdn.net");
+    if (made && (await request.response())?.fromServiceWorker()) return;
+    this.foreign.push(request.url());
   }
 
   /** Opens, or opens anew, the project in the page. */
@@ -132,6 +138,11 @@ export class Workbench extends Commands {
       .contentFrame();
   }
 
+  /** What was said in the chat view, without its input and what it tells a screen reader. */
+  conversation(): Locator {
+    return this.panel().getByRole("log", { name: "Conversation" });
+  }
+
   /** A row of a tree, by a part of its text. */
   treeRow(text: string | RegExp): Locator {
     return this.page.locator(".customview-tree .monaco-list-row", { hasText: text }).first();
@@ -170,7 +181,7 @@ export class Workbench extends Commands {
     await this.press("Control+G");
     await this.quickInput().fill(`:${line}:${column}`);
     await this.press("Enter");
-    await this.statusItem(`Ln ${line}, Col ${column}`).waitFor();
+    await this.statusItem(`Ln ${line}, `).waitFor(); // its column counts tabs as they are seen
   }
 
   tab(name: string | RegExp): Locator {

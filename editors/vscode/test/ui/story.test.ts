@@ -11,12 +11,12 @@ test("the story of a window", async (t) => {
   await t.test("what is asked in the palette is answered, and the answer streams", async () => {
     await ask(w, "SAY one two three");
     const request = await started(w, "SAY one two three");
-    await w.panel().getByText("one two three").waitFor();
+    await w.conversation().getByText("one two three", { exact: true }).waitFor();
     const { result } = await w.until("the result", () => world.response(request));
     assert.equal(result.text, "one two three");
     const events = world.sent("server", "agentls/runEvent").map(({ params }) => params);
     const pieces = events.filter(({ kind, runId }) => kind === "text" && runId === result.runId);
-    assert.equal(pieces.map(({ text }) => text).join(""), "one two three");
+    assert.equal(pieces.map(({ delta }) => delta).join(""), "one two three");
   });
 
   await t.test("a popup of mentions survives : and / at any speed, and is accepted", async () => {
@@ -47,11 +47,14 @@ test("the story of a window", async (t) => {
     await w.panel().getByRole("combobox").fill("SLOW two");
     await w.panel().getByRole("button", { name: "Send (Enter)" }).click();
     const request = await started(w, "SLOW two");
-    await w.panel().getByText("word9").first().waitFor();
+    await w.conversation().getByText("word9").first().waitFor();
     assert.equal(await w.toast("SLOW two").count(), 0, "a prompt of the chat view needs no notification");
-    await w.panel().getByRole("button", { name: /^Cancel the run/ }).click();
+    await w
+      .panel()
+      .getByRole("button", { name: /^Cancel the run/ })
+      .click();
     await cancelled(w, request, 2);
-    await w.panel().getByText("Cancelled").last().waitFor();
+    await w.conversation().getByText("Cancelled").last().waitFor();
   });
 
   await t.test("a question is answered in the chat view: allowed, then denied with a reason", async () => {
@@ -60,7 +63,7 @@ test("the story of a window", async (t) => {
     await card.waitFor();
     assert.equal(world.received("tools/call").length, 0);
     await card.getByRole("button", { name: "Allow Once", exact: true }).click();
-    await w.panel().getByText("Tool said: echo allowed").waitFor();
+    await w.conversation().getByText("Tool said: echo allowed").waitFor();
     await card.waitFor({ state: "hidden" });
 
     await ask(w, `CALL echo {"text": "denied"}`);
