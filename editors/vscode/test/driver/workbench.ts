@@ -91,10 +91,16 @@ export class Workbench extends Commands {
     await this.toast(text).locator(".monaco-text-button").getByText(button, { exact: true }).click();
   }
 
-  /** Closes a toast by its cross. */
+  /** Closes a toast by its cross; one that hides itself after a while may be gone before (see clearToasts). */
   async dismiss(text: string | RegExp): Promise<void> {
     await this.toast(text).hover();
     await this.toast(text).locator(".codicon-notifications-clear").first().click();
+  }
+
+  /** Clears all notifications, toasts that hid themselves too. */
+  async clearToasts(): Promise<void> {
+    await this.command("Notifications: Clear All Notifications");
+    await this.page.locator(".notification-toast").first().waitFor({ state: "hidden" });
   }
 
   /** Everything in the notification centre, toasts that went away too. Opens and closes it. */
@@ -182,6 +188,16 @@ export class Workbench extends Commands {
     await this.quickInput().fill(`:${line}:${column}`);
     await this.press("Enter");
     await this.statusItem(`Ln ${line}, `).waitFor(); // its column counts tabs as they are seen
+  }
+
+  /** Runs a code action for what is at the cursor, by its title. */
+  async codeAction(title: string | RegExp): Promise<void> {
+    await this.press("Control+.");
+    const row = this.page.locator(".action-widget .monaco-list-row", { hasText: title }).first();
+    const box = await this.until("the action's place", () => row.boundingBox());
+    // Until the mouse moves a menu takes no click.
+    await this.page.mouse.move(box.x + 20, box.y + box.height / 2, { steps: 2 });
+    await row.click();
   }
 
   tab(name: string | RegExp): Locator {

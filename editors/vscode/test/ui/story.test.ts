@@ -63,7 +63,7 @@ test("the story of a window", async (t) => {
     await card.waitFor();
     assert.equal(world.received("tools/call").length, 0);
     await card.getByRole("button", { name: "Allow Once", exact: true }).click();
-    await w.conversation().getByText("Tool said: echo allowed").waitFor();
+    await w.conversation().getByText("Tool said: echo allowed").first().waitFor();
     await card.waitFor({ state: "hidden" });
 
     await ask(w, `CALL echo {"text": "denied"}`);
@@ -73,6 +73,7 @@ test("the story of a window", async (t) => {
     await w
       .panel()
       .getByText(/Tool said:.*the wrong word/)
+      .first()
       .waitFor();
     const calls = world.received("tools/call").map((call) => call.arguments.text as string);
     assert.deepEqual(calls, ["allowed"]);

@@ -15,8 +15,7 @@ test("the story of a problem that is fixed", async (t) => {
     const editor = await w.openFile("page.css");
     await editor.locator(".squiggly-warning").waitFor();
     await w.goTo(3, 3);
-    await w.press("Control+.");
-    await w.page.locator(".action-widget .monaco-list-row", { hasText: /^Fix: Unknown property/ }).click();
+    await w.codeAction(/^Fix: Unknown property/);
     const card = w.panel().getByRole("group", { name: "Change page.css?" });
     await card.getByRole("button", { name: "Show Diff" }).click();
     const diff = w.page.locator(".monaco-diff-editor");

@@ -19,13 +19,13 @@ test("the story of what servers say", async (t) => {
     await call(`add_resource {"name": "fresh.md"}`);
     await w.toast(/test.*resources/).waitFor();
     assert.equal(shown().length, 1, shown().join("\n"));
-    await w.dismiss(/test.*resources/);
+    await w.clearToasts();
     await call(`burst {"count": 40}`);
     await w.toast(/test.*resources/).waitFor();
     assert.equal(await w.toast(/test.*resources/).count(), 1);
     await w.until("the burst's end", () => world.received("resources/list").length >= 3);
     assert.equal(shown().length, 2, shown().join("\n"));
-    await w.dismiss(/test.*resources/);
+    await w.clearToasts();
   });
 
   await t.test("a command: link in a log line stays text, in the toast and in the log", async () => {
@@ -34,7 +34,7 @@ test("the story of what servers say", async (t) => {
     const toast = w.toast("command:workbench.action.toggleSidebarVisibility");
     await toast.waitFor();
     assert.equal(await toast.locator(".notification-list-item-message a").count(), 0, await toast.innerHTML());
-    await w.dismiss("command:workbench.action.toggleSidebarVisibility");
+    await w.clearToasts();
     await w.command("agentls: Show Log");
     const log = w.page.locator(".panel .monaco-editor");
     await log.locator(".view-line", { hasText: "command:workbench.action" }).first().waitFor();
