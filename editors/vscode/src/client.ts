@@ -1,17 +1,19 @@
-import type { ChildProcess } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
 import { createInterface } from "node:readline";
-import type { Readable } from "node:stream";
 import * as vscode from "vscode";
 import {
+  BaseLanguageClient,
   CloseAction,
   ErrorAction,
-  LanguageClient,
   RevealOutputChannelOn,
   type ClientCapabilities,
   type FeatureState,
+  type InitializeParams,
   type LanguageClientOptions,
+  type MessageTransports,
   type StaticFeature,
-} from "vscode-languageclient/node";
+} from "vscode-languageclient";
+import { StreamMessageReader, StreamMessageWriter } from "vscode-languageserver-protocol/node";
 import { suggestOn } from "./completion.js";
 import { executeCommand } from "./execute.js";
 import type { Agentls } from "./agentls.js";
@@ -29,17 +31,32 @@ const features = {
 };
 
 export interface ClientEvents {
-  spawn(): Promise<ChildProcess>;
+  spawn(): Promise<ChildProcessWithoutNullStreams>;
   stderr(line: string): void;
   /** Nothing comes from the server any more, unasked. */
   closed(): void;
 }
 
 /** One connection to one process. A start anew makes another. */
-export class Client extends LanguageClient {
+export class Client extends BaseLanguageClient {
+  readonly #events: ClientEvents;
+
   constructor(a: Agentls, events: ClientEvents) {
-    super("agentls", "agentls", () => events.spawn(), options(a, events));
+    super("agentls", "agentls", options(a, events));
+    this.#events = events;
     this.registerFeature(announcement);
+  }
+
+  protected override async createMessageTransports(): Promise<MessageTransports> {
+    const { stderr, stdin, stdout } = await this.#events.spawn();
+    createInterface({ input: stderr, crlfDelay: Infinity }).on("line", (line) => this.#events.stderr(line));
+    return { reader: new StreamMessageReader(stdout), writer: new StreamMessageWriter(stdin) };
+  }
+
+  /** The server ends with the extension host, whatever becomes of the pipe. */
+  protected override fillInitializeParams(params: InitializeParams): void {
+    super.fillInitializeParams(params);
+    params.processId = process.pid;
   }
 
   /** Server tells of failures itself, with a button that helps: here they are only logged. */
@@ -94,13 +111,6 @@ function options(a: Agentls, events: ClientEvents): LanguageClientOptions {
     },
     outputChannel: a.log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
-    stdioOptions: { stdout: lines((line) => a.log.info(line)), stderr: lines((line) => events.stderr(line)) },
     traceOutputChannel: a.log,
-  };
-}
-
-function lines(take: (line: string) => void): (input: Readable) => void {
-  return (input) => {
-    createInterface({ input, crlfDelay: Infinity, terminal: false, historySize: 0 }).on("line", take);
   };
 }

@@ -1,5 +1,5 @@
 /** The server's process. Without vscode. */
-import { spawn, type ChildProcess } from "node:child_process";
+import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { isProgramOf } from "./programformat.js";
 import { lastWords } from "./serverlog.js";
 
@@ -7,15 +7,15 @@ const keptLines = 50;
 
 /** One child on stdio. It is ours to end. */
 export class ServerProcess {
-  readonly child: ChildProcess;
+  readonly child: ChildProcessWithoutNullStreams;
   /** Resolves with how it ended, a few words, once nothing comes from it any more. */
   readonly ended: Promise<string>;
   #lines: string[] = [];
   #alive = true;
 
-  private constructor(child: ChildProcess) {
+  private constructor(child: ChildProcessWithoutNullStreams) {
     this.child = child;
-    child.stdin?.on("error", () => undefined); // it ended: that is what counts
+    child.stdin.on("error", () => undefined); // it ended: that is what counts
     this.ended = new Promise((resolve) => {
       child.once("exit", (code, signal) => {
         this.#alive = false;
@@ -32,7 +32,7 @@ export class ServerProcess {
 
   /** @throws a sentence that says why the program cannot be started. */
   static async start(path: string, options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<ServerProcess> {
-    let child: ChildProcess | undefined;
+    let child: ChildProcessWithoutNullStreams | undefined;
     try {
       if (!(await isProgramOf(process.platform, process.arch, path))) {
         throw Object.assign(new Error("not a program"), { code: "ENOEXEC" });
@@ -76,7 +76,7 @@ export class ServerProcess {
   /** Closes its stdin, at which it ends, and kills it where it does not. */
   async end(milliseconds = 3000): Promise<void> {
     if (!this.#alive) return;
-    this.child.stdin?.end();
+    this.child.stdin.end();
     const timer = setTimeout(() => this.child.kill("SIGKILL"), milliseconds);
     await this.ended;
     clearTimeout(timer);

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
-import { WorkDoneProgress } from "vscode-languageclient/node";
+import { WorkDoneProgress } from "vscode-languageclient";
 import type { Agentls } from "./agentls.js";
 import type {
   AskArgument,
