@@ -75,6 +75,7 @@ export class Keys {
   }
 
   async forget(variable: string): Promise<void> {
+    this.#given.delete(variable); // what follows is no change of another window
     await this.agentls.context.secrets.delete(prefix + variable);
     await this.agentls.context.globalState.update(
       namesKey,

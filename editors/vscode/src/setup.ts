@@ -187,17 +187,17 @@ class SetupWalk {
   /** Says what is wrong, with the way back. */
   #trouble(problem: string): Step {
     return async (canGoBack) => {
-      const next = await pick<"back" | "config">({
+      const next = await pick<"back" | "log">({
         title,
         placeholder: plain(problem, 400),
         canGoBack,
         rows: [
           { label: "$(arrow-left) Choose again", detail: plain(problem, 400), value: "back" },
-          { label: "$(output) Show the log", value: "config" },
+          { label: "$(output) Show the log", value: "log" },
         ],
       });
-      if (next === "config") this.agentls.log.show(true);
-      return next === undefined || next === "config" ? undefined : back;
+      if (next === "log") this.agentls.log.show(true);
+      return next === undefined || next === "log" ? undefined : back;
     };
   }
 

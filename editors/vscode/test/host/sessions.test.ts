@@ -174,6 +174,22 @@ describe("sessions, audit, undo, diagnostics, save and keys", () => {
     await vscode.commands.executeCommand("workbench.action.revertAndCloseActiveEditor");
   });
 
+  it("checks the configuration by the server's schema", async () => {
+    for (const [name, text, language] of [
+      [".agentls/config.json", '{ // why\n "limits": { "steps": "many" } }', "jsonc"],
+      [".mcp.json", '{ "mcpServers": { "a": { "command": 5 } } }', "json"],
+    ] as const) {
+      world.write(name, text);
+      const document = await vscode.workspace.openTextDocument(uriOf(name));
+      await vscode.window.showTextDocument(document);
+      assert.equal(document.languageId, language);
+      const wrong = await until(`what is wrong with ${name}`, () =>
+        vscode.languages.getDiagnostics(document.uri).find((d) => d.message.includes("Incorrect type")),
+      );
+      assert.equal(wrong.range.start.line, name === ".mcp.json" ? 0 : 1);
+    }
+  });
+
   it("forgets no key that it was not told to, and gives the server those that are kept", async () => {
     await a.context.secrets.store("agentls.key.KEPT_API_KEY", "sk-kept-1234567890");
     await until("the restart with the key", () =>

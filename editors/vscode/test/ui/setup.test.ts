@@ -140,6 +140,20 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
     assert.ok(!JSON.stringify(setups()).includes("sk-"));
   });
 
+  await t.test("the walkthrough ticks off what was done", async () => {
+    await w.command("Welcome: Open Walkthrough...");
+    await w.pick("Get Started with agentls");
+    const done = w.page.locator(".getting-started-step.done, .getting-started-step:has(.codicon-pass-filled)");
+    for (const step of ["The server runs", "Set up a model", "Ask"])
+      await done
+        .filter({ has: w.page.getByText(step, { exact: true }) })
+        .first()
+        .waitFor();
+    await w.shot("walkthrough");
+    await w.theme("dark");
+    await w.shot("walkthrough dark");
+  });
+
   await t.test("a kept key can be forgotten", async () => {
     await w.command("agentls: Set Up a Model…");
     await w.quick("Which provider is to answer?");
