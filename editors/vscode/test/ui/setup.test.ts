@@ -55,10 +55,15 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
   const w = await workbench(t, { provider: false, mcp: {} });
   const setups = () =>
     w.world.sent("editor", "workspace/executeCommand").filter((m) => m.params.command === "agentls.setup");
+  /** Picks a row that may be too far below to be drawn. */
+  const choose = async (label: string) => {
+    await w.quickInput().fill(label);
+    await w.pick(label);
+  };
   const toKey = async () => {
     await w.command("agentls: Set Up a Model…");
     await w.quick("Which provider is to answer?");
-    await w.pick("Another endpoint…");
+    await choose("Another endpoint…");
     await w.input("The address of this endpoint", address);
     await w.quick("VS Code keeps it in its secret storage");
   };
@@ -74,12 +79,12 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
   await t.test("a wrong address and a wrong key are said, and each step goes back", async () => {
     await w.command("agentls: Set Up a Model…");
     await w.quick("Which provider is to answer?");
-    await w.pick("Another endpoint…");
+    await choose("Another endpoint…");
     await w.input("The address of this endpoint", "127.0.0.1");
     await w.quick("Type the whole address");
-    await w.quickButton("Back");
+    await w.page.locator('.quick-input-titlebar [aria-label="Back"]').click();
     await w.quick("Which provider is to answer?");
-    await w.pick("Another endpoint…");
+    await choose("Another endpoint…");
     await w.input("The address of this endpoint", address);
     await w.input("VS Code keeps it in its secret storage", "sk-wrong-0123456789");
     await w.quick("refuses the key");
@@ -108,14 +113,15 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
     assert.ok(heard.includes(`Bearer ${key}`));
   });
 
-  await t.test("it answers, also after the window was opened anew", async () => {
+  // A workbench in a browser keeps secrets as long as its page alone: that it is opened anew cannot be tested here.
+  await t.test("it answers, also after the server was started anew", async () => {
     const answered = () =>
       w.world.sent("server", "agentls/runEvent").filter((m) => String(m.params.delta).includes("Guarded hello."));
     await w.command("agentls: Ask…");
     await w.input("", "hello");
     await w.until("the answer", () => answered().length > 0);
     const before = { initialized: w.world.sent("editor", "initialized").length, answered: answered().length };
-    await w.open();
+    await w.command("agentls: Restart Server");
     await w.until("the server", () => w.world.sent("editor", "initialized").length > before.initialized);
     await w.command("agentls: Ask…");
     await w.input("", "hello again");
@@ -157,7 +163,7 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
   await t.test("a kept key can be forgotten", async () => {
     await w.command("agentls: Set Up a Model…");
     await w.quick("Which provider is to answer?");
-    await w.pick("Keys kept here…");
+    await choose("Keys kept here…");
     await w.pick("AGENTLS_127_0_0_1_API_KEY");
     await w.quick("A provider that needs it does not answer any more");
     await w.pick("Forget it");
