@@ -207,7 +207,6 @@ class SetupWalk {
 
   async #finish(written: Written): Promise<typeof done> {
     await this.keys.keep();
-    void vscode.commands.executeCommand("setContext", "agentls.hasModel", true);
     void tellWritten(written);
     return done;
   }

@@ -2,7 +2,8 @@
 import type { Run } from "./runs.js";
 
 /** Context keys of steps that are done. */
-export type StepKey = "agentls.answered" | "agentls.decided" | "agentls.hasModel" | "agentls.mentioned";
+export type StepKey =
+  "agentls.answered" | "agentls.decided" | "agentls.hasModel" | "agentls.mentioned" | "agentls.started";
 
 /** The steps that a run shows to be done. */
 export function stepsOf(run: Run): StepKey[] {

@@ -49,6 +49,10 @@ test("sessions, audit and undo", async (t) => {
     const fork = await w.until("the fork", () => commands("agentls.session.fork").map((m) => w.world.response(m))[0]);
     assert.notEqual(fork.result.session, first.session);
     assert.equal(commands("agentls.session.fork")[0]?.params.arguments[0].session, first.session);
+    await w.until("the fork in the chat view", () =>
+      commands("agentls.session.show").some((m) => m.params.arguments[0].session === fork.result.session),
+    );
+    await w.panel().locator(":focus").first().waitFor(); // a key that is pressed before goes nowhere
   });
 
   await t.test("Enter does not delete, the button does", async () => {

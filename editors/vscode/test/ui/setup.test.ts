@@ -82,7 +82,7 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
     await choose("Another endpoint…");
     await w.input("The address of this endpoint", "127.0.0.1");
     await w.quick("Type the whole address");
-    await w.page.locator('.quick-input-titlebar [aria-label="Back"]').click();
+    await w.page.locator(".quick-input-left-action-bar .action-label").click();
     await w.quick("Which provider is to answer?");
     await choose("Another endpoint…");
     await w.input("The address of this endpoint", address);
@@ -149,7 +149,7 @@ test("a model is set up with a key that nobody but the server gets", async (t) =
   await t.test("the walkthrough ticks off what was done", async () => {
     await w.command("Welcome: Open Walkthrough...");
     await w.pick("Get Started with agentls");
-    const done = w.page.locator(".getting-started-step.done, .getting-started-step:has(.codicon-pass-filled)");
+    const done = w.page.locator(".getting-started-step").filter({ has: w.page.locator(".complete") });
     for (const step of ["The server runs", "Set up a model", "Ask"])
       await done
         .filter({ has: w.page.getByText(step, { exact: true }) })
