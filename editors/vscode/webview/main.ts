@@ -125,6 +125,9 @@ function receive(m: ToPanel): void {
     case "prompt":
       composer.input.restore(m.text);
       return;
+    case "draft": // of before the window was reloaded
+      composer.input.set(m.text);
+      return;
     case "mode":
       kept.mode = m.mode;
       composer.showMode(m.mode);

@@ -122,6 +122,7 @@ export type ToPanel =
   | { type: "chrome"; chrome: Chrome }
   | { type: "insert"; text: string }
   | { type: "prompt"; text: string }
+  | { type: "draft"; text: string }
   | { type: "mode"; mode: Mode }
   | { type: "attached"; attachment: Attachment | null }
   | { type: "focus" }

@@ -29,6 +29,7 @@ async function act(panel: Panel, m: Exclude<FromPanel, { type: "ready" }>): Prom
       if (panel.conversation.has(m.turn)) await a.server.command("agentls.cancel", { runId: m.turn });
       return;
     case "draft":
+      panel.kept.keep({ draft: m.text });
       panel.input.change(m.text, m.version);
       return;
     case "complete":

@@ -9,6 +9,7 @@ import { Throttle } from "../throttle.js";
 import { Conversation } from "./conversation.js";
 import { page } from "./html.js";
 import { InputDocument, inputScheme } from "./inputdocument.js";
+import { Kept } from "./kept.js";
 import type { Attachment, Chip, FromPanel, ToPanel } from "./messages.js";
 import { obey } from "./obey.js";
 import { fromPanel } from "./validate.js";
@@ -31,6 +32,9 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
   readonly #visibility = new vscode.EventEmitter<boolean>();
   readonly onDidChangeVisibility = this.#visibility.event;
   readonly #news: Throttle<string>;
+  readonly kept: Kept;
+  /** A page has been there since the window was opened. */
+  #begun = false;
   #input: InputDocument | undefined;
   #view: vscode.WebviewView | undefined;
   /** The page has said that it is there. */
@@ -43,6 +47,7 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
   attachment: Attachment | undefined;
 
   constructor(readonly agentls: Agentls) {
+    this.kept = new Kept(agentls.context.workspaceState);
     this.#conversation = this.#blank();
     this.#news = new Throttle(frame, (ids) => this.#tell(ids));
   }
@@ -93,12 +98,14 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
   /** Turns to a session. */
   open(session: string): void {
     this.#conversation = new Conversation(session, this.agentls.runs, nameOf);
+    this.kept.keep({ session });
     void this.#load(this.#conversation);
   }
 
   /** Turns to a conversation that has not begun. */
   openNew(): void {
     this.#conversation = this.#blank();
+    this.kept.keep({ session: this.#conversation.session });
     this.post(this.#conversation.whole());
     this.#tellChrome();
   }
@@ -174,9 +181,13 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
     this.#ready = true;
     this.mode = m.mode;
     this.attachment = m.attachment;
-    this.input.begin(m.draft, m.version);
+    const { draft = m.draft, session = m.session } = this.#begun ? {} : this.kept;
+    this.#begun = true;
+    this.input.begin(draft, m.version);
+    if (draft !== m.draft) this.post({ type: "draft", text: draft });
     const isFresh = this.agentls.runs.of(this.#conversation.session).length === 0 && !this.#conversation.isLoaded;
-    if (m.session !== undefined && m.session !== this.#conversation.session && isFresh) this.open(m.session);
+    if (session !== undefined && session !== this.#conversation.session && isFresh) this.open(session);
+    else this.kept.keep({ session: this.#conversation.session });
     this.post(this.#conversation.whole());
     this.#tellChrome();
     this.#tellQuestions(this.agentls.questions.reviewing);

@@ -86,8 +86,16 @@ test("the chat view, by keyboard alone", async (t) => {
 
   await t.test("a draft and the conversation outlive a reload of the window", async () => {
     await w.type("not sent yet");
-    await w.until("the draft is kept", async () => (await input(p).inputValue()) === "not sent yet");
-    await w.open();
+    await w.until("the extension knows it", () =>
+      w.world.sent("editor", "textDocument/didChange").some((m) => JSON.stringify(m.params).includes("not sent yet")),
+    );
+    await w.page.evaluate(() => Object.assign(window, { old: true }));
+    await w.command("Developer: Reload Window");
+    await w.until("another page", () => w.page.evaluate(() => !("old" in window)).catch(() => false));
+    await w.page
+      .locator(".monaco-workbench .explorer-folders-view, .monaco-workbench iframe.webview")
+      .first()
+      .waitFor();
     const again = await chat(w);
     await again.getByText("Seen: a note").waitFor();
     assert.equal(await input(again).inputValue(), "not sent yet");

@@ -26,16 +26,17 @@ test("axe finds nothing serious in the chat view, in any kind of theme", async (
   await p.getByRole("listbox").waitFor();
 
   for (const [theme, kind] of [
-    [/^(Default )?Light Modern$/, "vscode-light"],
-    [/^(Default )?Dark Modern$/, "vscode-dark"],
-    [/^(Default )?(Dark )?High Contrast$/, "vscode-high-contrast"],
-    [/^(Default )?(High Contrast Light|Light High Contrast)$/, "vscode-high-contrast-light"],
+    ["Light Modern", "vscode-light"],
+    ["Dark Modern", "vscode-dark"],
+    ["Dark High Contrast", "vscode-high-contrast"],
+    ["Light High Contrast", "vscode-high-contrast-light"],
   ] as const) {
     await t.test(kind, async () => {
       await w.command("Preferences: Color Theme");
-      await w.pick(theme);
+      await w.type(theme); // the list is longer than what of it is drawn
+      await w.pick(new RegExp(`^(Default )?${theme}$`));
       await p.locator(`body.${kind}`).waitFor();
-      const frame = w.page.frames().find((f) => f.name() === "active-frame");
+      const frame = await (await p.locator("body").elementHandle()).ownerFrame();
       assert.ok(frame);
       await frame.evaluate(axe);
       const { violations, passes } = await frame.evaluate(
