@@ -13,7 +13,7 @@ VSCODE  := editors/vscode
 # Some servers of others and the conformance suite need it; @angular/cli asks for 22.22.3 at least.
 NODE    := 22.23.5
 
-.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install vsix lint lint-go lint-vscode fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install vsix pictures lint lint-go lint-vscode fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -85,6 +85,9 @@ servers-install: .deps/servers/npm/.installed .deps/servers/bin/.built
 
 vsix: $(VSCODE)/node_modules/.installed ## pack the VS Code extension with its server, for six platforms, into dist
 	node $(VSCODE)/scripts/vsix.mjs
+
+pictures: build setup-editors ## take the pictures of the VS Code extension's README anew
+	AGENTLS_PICTURES=1 VSCODE=1.139 bash $(VSCODE)/test/run.sh ui/pictures
 
 lint: lint-go lint-vscode ## vet and lint
 
