@@ -40,9 +40,9 @@ export function outdated(path: string, served: Served, extension: string): strin
   return `${path} is agentls ${version}, older than the extension (${extension}): some things may not work. Update it.`;
 }
 
-/** Major and minor as one number; a build without a tag has none. */
+/** Major and minor of a release as one number. Other builds have none: where they stand between releases is not known. */
 function parse(version: string | undefined): number | undefined {
-  const found = /^v?(\d+)\.(\d+)\.\d+/u.exec(version ?? "");
+  const found = /^v?(\d+)\.(\d+)\.\d+$/u.exec(version ?? "");
   return found === null ? undefined : Number(found[1]) * 1e6 + Number(found[2]);
 }
 
