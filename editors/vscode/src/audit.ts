@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { auditLimit, auditTable, toolOf, type AuditFilter, type AuditMark } from "./audittext.js";
 import { registerCommands } from "./commands.js";
-import { pick } from "./pick.js";
+import { heading, pick } from "./pick.js";
 import type { AuditLine } from "./protocol.js";
 import { back } from "./steps.js";
 import { label } from "./text.js";
@@ -64,9 +64,9 @@ class AuditView implements vscode.TextDocumentContentProvider, vscode.CodeLensPr
       placeholder: "Of which tool, or of which run?",
       rows: [
         { label: "$(clear-all) Show all", value: {} },
-        { label: "Tools", kind: vscode.QuickPickItemKind.Separator },
+        heading("Tools"),
         ...tools.map((tool) => ({ label: `$(tools) ${label(tool)}`, value: { tool } })),
-        { label: "Runs", kind: vscode.QuickPickItemKind.Separator },
+        heading("Runs"),
         ...[...runs].map(([runId, its]) => ({
           label: `$(play) ${runId}`,
           description: runWords(its),

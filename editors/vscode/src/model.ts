@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { offer, registerCommands } from "./commands.js";
 import { modelRows, type ModelChoice } from "./modeltext.js";
-import { pick } from "./pick.js";
+import { heading, pick } from "./pick.js";
 import { tellWritten } from "./setup.js";
 import { back } from "./steps.js";
 import { label, plain } from "./text.js";
@@ -54,7 +54,7 @@ async function pickModel(a: Agentls): Promise<void> {
 
 function toRow(row: ReturnType<typeof modelRows>[number]) {
   return row.choice === undefined
-    ? { label: row.label, kind: vscode.QuickPickItemKind.Separator }
+    ? heading(row.label)
     : {
         label: row.label,
         ...(row.description === undefined ? {} : { description: row.description }),

@@ -18,58 +18,83 @@ export interface PickOptions<T> {
   isActive?: (value: T) => boolean;
 }
 
-/** Lets a person pick one row: its value, back, or undefined when they left. */
-export async function pick<T>(options: PickOptions<T>): Promise<T | typeof back | undefined> {
+/**
+ * Shows a quick pick until `end` is called, and gives what it was called with; undefined: the person left. What
+ * setUp returns is disposed of at the end. fail ends it with an error.
+ */
+export async function quickPick<T, R>(
+  setUp: (
+    input: vscode.QuickPick<Row<T>>,
+    end: (result: R | undefined) => void,
+    fail: (error: unknown) => void,
+  ) => vscode.Disposable[],
+): Promise<R | undefined> {
   const input = vscode.window.createQuickPick<Row<T>>();
-  input.title = options.title;
-  input.placeholder = options.placeholder;
-  input.matchOnDescription = input.matchOnDetail = input.ignoreFocusOut = true;
-  if (options.canGoBack === true) input.buttons = [vscode.QuickInputButtons.Back];
-  let closed = false;
-  const answer = new Promise<T | typeof back | undefined>((resolve) => {
-    input.onDidTriggerButton((button) => {
-      if (button === vscode.QuickInputButtons.Back) resolve(back);
-    });
-    input.onDidTriggerItemButton(({ button, item }) => {
-      const value = item.value === undefined ? undefined : options.onButton?.(button, item.value);
-      if (value !== undefined) resolve(value);
-    });
-    input.onDidAccept(() => {
-      const value = input.selectedItems[0]?.value;
-      if (value !== undefined) resolve(value);
-    });
-    input.onDidHide(() => {
-      closed = true;
-      resolve(undefined);
-    });
-  });
-  const filled = fill(input, options, () => closed);
+  let owned: vscode.Disposable[] = [];
   try {
-    return await Promise.race([answer, filled.then(() => answer)]); // a list that fails ends it
+    return await new Promise<R | undefined>((resolve, reject) => {
+      owned = setUp(input, resolve, reject);
+      input.onDidHide(() => resolve(undefined));
+      input.show();
+    });
   } finally {
-    closed = true;
+    for (const one of owned) one.dispose();
     input.dispose();
   }
 }
 
-async function fill<T>(
-  input: vscode.QuickPick<Row<T>>,
-  options: PickOptions<T>,
-  isClosed: () => boolean,
-): Promise<void> {
-  input.busy = true;
-  input.show();
-  const rows = await options.rows;
-  if (isClosed()) return;
-  input.busy = false;
-  const show = (text: string) => {
-    const extra = text.trim() === "" ? undefined : options.typed?.(text.trim());
-    input.items = extra === undefined ? rows : [...rows, { ...extra, alwaysShow: true }];
-  };
-  show(input.value);
-  const active = rows.find((row) => row.value !== undefined && options.isActive?.(row.value) === true);
-  if (active !== undefined && input.value === "") input.activeItems = [active];
-  if (options.typed !== undefined) input.onDidChangeValue(show);
+export function heading(text: string): vscode.QuickPickItem {
+  return { label: text, kind: vscode.QuickPickItemKind.Separator };
+}
+
+/** Calls with the value of the row that is taken. One that stands for nothing is passed over. */
+export function onAccept<T>(input: vscode.QuickPick<Row<T>>, take: (value: T) => void): vscode.Disposable {
+  return input.onDidAccept(() => {
+    const value = input.selectedItems[0]?.value;
+    if (value !== undefined) take(value);
+  });
+}
+
+/** Keeps the order of rows while something is typed; VS Code would sort them by their labels. */
+export function unsorted(input: vscode.QuickPick<vscode.QuickPickItem>): void {
+  if ("sortByLabel" in input) (input as { sortByLabel: boolean }).sortByLabel = false;
+}
+
+/** Lets a person pick one row: its value, back, or undefined when they left. */
+export async function pick<T>(options: PickOptions<T>): Promise<T | typeof back | undefined> {
+  return await quickPick<T, T | typeof back>((input, end, fail) => {
+    input.title = options.title;
+    input.placeholder = options.placeholder;
+    input.matchOnDescription = input.matchOnDetail = input.ignoreFocusOut = true;
+    if (options.canGoBack === true) input.buttons = [vscode.QuickInputButtons.Back];
+    let rows: readonly Row<T>[] | undefined; // once they are there
+    let closed = false;
+    const show = () => {
+      const text = input.value.trim();
+      const extra = text === "" ? undefined : options.typed?.(text);
+      input.items = extra === undefined ? (rows ?? []) : [...(rows ?? []), { ...extra, alwaysShow: true }];
+    };
+    input.busy = true;
+    const fill = (list: readonly Row<T>[]) => {
+      if (closed) return;
+      rows = list;
+      input.busy = false;
+      show();
+      const active = list.find((row) => row.value !== undefined && options.isActive?.(row.value) === true);
+      if (active !== undefined && input.value === "") input.activeItems = [active];
+    };
+    Promise.resolve(options.rows).then(fill).catch(fail);
+    return [
+      new vscode.Disposable(() => (closed = true)),
+      input.onDidTriggerButton(() => end(back)),
+      input.onDidTriggerItemButton(({ button, item }) => {
+        const value = item.value === undefined ? undefined : options.onButton?.(button, item.value);
+        if (value !== undefined) end(value);
+      }),
+      onAccept(input, end),
+      ...(options.typed === undefined ? [] : [input.onDidChangeValue(show)]),
+    ];
+  });
 }
 
 export interface InputOptions {

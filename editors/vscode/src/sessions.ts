@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { offer, registerCommands, showFailure } from "./commands.js";
-import { pick, type Row } from "./pick.js";
+import { heading, pick, type Row } from "./pick.js";
 import type { SessionInfo } from "./protocol.js";
 import { fileName, groups, markdown, titleOf } from "./sessiontext.js";
 import { back } from "./steps.js";
@@ -130,7 +130,7 @@ function rows(list: readonly SessionInfo[], verb: Verb): Row<Choice>[] {
   const folders = vscode.workspace.workspaceFolders ?? [];
   const folderName = (path: string) => folders.find((f) => f.uri.fsPath === path)?.name ?? path;
   return groups(list, Date.now(), folders.length > 1 ? folderName : undefined).flatMap((group) => [
-    { label: group.heading, kind: vscode.QuickPickItemKind.Separator },
+    heading(group.heading),
     ...group.rows.map(({ session, ...row }) => ({ ...row, buttons: Object.values(buttons), value: { session, verb } })),
   ]);
 }

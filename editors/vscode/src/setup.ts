@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { offer, registerCommands } from "./commands.js";
-import { pick, typeLine, type Row } from "./pick.js";
+import { heading, pick, typeLine, type Row } from "./pick.js";
 import type { Found, Preset, SetupArgument, SetupResult } from "./protocol.js";
 import * as secrets from "./secrets.js";
 import { addressProblem, keyProblem, keyVariable, setupGroups, variableOf, type SetupChoice } from "./setuptext.js";
@@ -66,7 +66,7 @@ class SetupWalk {
   #providerRows(found: Found[], presets: Preset[]): Row<SetupChoice>[] {
     const replace = { iconPath: new vscode.ThemeIcon("key"), tooltip: "Give another key" };
     return setupGroups(found, presets, this.keys.names()).flatMap((group) => [
-      { label: group.heading, kind: vscode.QuickPickItemKind.Separator },
+      heading(group.heading),
       ...group.rows.map((row) => ({
         label: row.label,
         ...(row.description === undefined ? {} : { description: row.description }),

@@ -1,8 +1,8 @@
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { registerCommands } from "./commands.js";
+import { heading, onAccept, quickPick, type Row } from "./pick.js";
 import type { ServerNotifications } from "./protocol.js";
-import { heading, quickPick, type Row } from "./servers/quick.js";
 import { needsPerson } from "./servers/standing.js";
 import { isOffline, modelLabel, modelLine, type Standing, statusOf } from "./statustext.js";
 import { count, label } from "./text.js";
@@ -87,10 +87,7 @@ async function menu(a: Agentls, status: Status): Promise<void> {
     pick.placeholder = modelLine(standing);
     pick.items = rowsOf(a, standing);
     return [
-      pick.onDidAccept(() => {
-        const value = pick.selectedItems[0]?.value;
-        if (value !== undefined) end(value);
-      }),
+      onAccept(pick, end),
       pick.onDidTriggerItemButton(({ item }) => {
         const value = item.value;
         if (value?.[0] === showRun) end([cancelRun, value[1]]);

@@ -1,7 +1,7 @@
 import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { offer, registerCommands, showFailure } from "./commands.js";
-import { pick, type Row } from "./pick.js";
+import { heading, pick, type Row } from "./pick.js";
 import type { UndoResult } from "./protocol.js";
 import { isLive, type Run } from "./runs.js";
 import { back } from "./steps.js";
@@ -47,7 +47,6 @@ async function pickRun(a: Agentls): Promise<string | undefined> {
 
 /** What became of each file; one that is picked is opened. */
 async function showFiles(a: Agentls, result: UndoResult): Promise<void> {
-  const heading = (label: string): Row<string> => ({ label, kind: vscode.QuickPickItemKind.Separator });
   const rows: Row<string>[] = [];
   if (result.refused.length > 0) rows.push(heading("Left as they are"));
   for (const { uri, reason } of result.refused)

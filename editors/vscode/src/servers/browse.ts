@@ -1,11 +1,12 @@
 import * as vscode from "vscode";
 import type { Agentls } from "../agentls.js";
 import { offer, showFailure } from "../commands.js";
+import { heading, quickPick, type Row, unsorted } from "../pick.js";
 import { insertMention } from "../promptbuffer.js";
 import type { Resource, ResourceTemplate, ServerInfo } from "../protocol.js";
+import { back } from "../steps.js";
 import { label, messageOf, oneLine } from "../text.js";
 import type { Node } from "./nodes.js";
-import { back, heading, quickPick, type Row, unsorted } from "./quick.js";
 import type { ResourceFiles } from "./resourcefiles.js";
 import { sizeOf } from "./resourcename.js";
 import { type Found, ResourceSearch } from "./resourcesearch.js";
@@ -144,7 +145,7 @@ function rowsOf(found: readonly Found[], headed: boolean): Row<Value>[] {
     if (error !== undefined) list.push({ label: `$(warning) ${label(error)}`, alwaysShow: true });
     if (list.length === 0) return [];
     const title = oneLine(server, 100) + (one.stale && error === undefined ? " (may be out of date)" : "");
-    return headed || one.stale ? [heading<Value>(title), ...list] : list;
+    return headed || one.stale ? [heading(title), ...list] : list;
   });
   return rows.length > 0 ? rows : [{ label: "$(info) No resource has these words.", alwaysShow: true }];
 }

@@ -1,8 +1,9 @@
 import * as vscode from "vscode";
 import type { Agentls } from "../agentls.js";
+import { onAccept, quickPick, type Row, unsorted } from "../pick.js";
 import type { CompleteArgument, Completion } from "../protocol.js";
+import { back } from "../steps.js";
 import { isCancelled, label, messageOf, oneLine } from "../text.js";
-import { back, quickPick, type Row, unsorted } from "./quick.js";
 
 /** One value that is asked for. */
 export interface Field {
@@ -74,10 +75,7 @@ async function askValue(
       new vscode.Disposable(() => values.stop()),
       pick.onDidChangeValue(show),
       pick.onDidTriggerButton(() => end(back)),
-      pick.onDidAccept(() => {
-        const value = pick.selectedItems[0]?.value;
-        if (value !== undefined) end(value);
-      }),
+      onAccept(pick, end),
     ];
   });
 }

@@ -1,11 +1,12 @@
 import * as vscode from "vscode";
 import type { Agentls } from "../agentls.js";
 import { offer, registerCommands, showFailure } from "../commands.js";
+import { heading, onAccept, quickPick, type Row } from "../pick.js";
 import type { ServerInfo } from "../protocol.js";
+import { back } from "../steps.js";
 import { label, oneLine } from "../text.js";
 import type { Actions } from "./actions.js";
 import type { Node } from "./nodes.js";
-import { back, heading, quickPick, type Row } from "./quick.js";
 import {
   actionsOf,
   actionWords,
@@ -64,10 +65,7 @@ async function pickServer(a: Agentls, actions: Actions, active?: string): Promis
     show(active);
     return [
       a.servers.onDidChange(() => show(pick.activeItems[0]?.value)),
-      pick.onDidAccept(() => {
-        const name = pick.selectedItems[0]?.value;
-        if (name !== undefined) end(name);
-      }),
+      onAccept(pick, end),
       pick.onDidTriggerItemButton(({ button, item }) => {
         const info = a.servers.named(item.value ?? "");
         const action = info === undefined ? undefined : actionsOf(info).find((one) => buttons[one] === button);
@@ -122,13 +120,7 @@ async function pickChoice(info: ServerInfo): Promise<Choice | typeof back | unde
       rows.push({ label: "$(symbol-snippet) Use one of its prompts…", value: "prompts" });
     }
     pick.items = rows;
-    return [
-      pick.onDidTriggerButton(() => end(back)),
-      pick.onDidAccept(() => {
-        const value = pick.selectedItems[0]?.value;
-        if (value !== undefined) end(value);
-      }),
-    ];
+    return [pick.onDidTriggerButton(() => end(back)), onAccept(pick, end)];
   });
 }
 

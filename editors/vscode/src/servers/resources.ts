@@ -4,11 +4,11 @@ import type { Agentls } from "../agentls.js";
 import { offer, registerCommands } from "../commands.js";
 import { insertMention } from "../promptbuffer.js";
 import type { ResourceTemplate } from "../protocol.js";
+import { back } from "../steps.js";
 import { oneLine, plain } from "../text.js";
 import { browse } from "./browse.js";
 import { fillIn } from "./fillin.js";
 import type { Node } from "./nodes.js";
-import { back } from "./quick.js";
 import { ResourceFiles, type ResourceRef } from "./resourcefiles.js";
 import { bytesOf, describeBytes, shownAs } from "./resourcename.js";
 

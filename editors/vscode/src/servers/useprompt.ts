@@ -2,14 +2,15 @@ import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import type { Agentls } from "../agentls.js";
 import { offer, registerCommands } from "../commands.js";
+import { heading, onAccept, quickPick, type Row } from "../pick.js";
 import type { Prompt } from "../protocol.js";
 import { startRun } from "../run.js";
+import { back } from "../steps.js";
 import { label, messageOf, oneLine } from "../text.js";
 import type { Documents } from "./documents.js";
 import { fillIn } from "./fillin.js";
 import type { Node } from "./nodes.js";
 import { promptLine, promptText } from "./prompttext.js";
-import { back, heading, quickPick, type Row } from "./quick.js";
 
 interface Of {
   server: string;
@@ -76,12 +77,7 @@ async function pickPrompt(rows: readonly Row<Of>[], active?: Of): Promise<Of | u
     pick.matchOnDescription = pick.matchOnDetail = pick.ignoreFocusOut = true;
     pick.items = rows;
     pick.activeItems = rows.filter((row) => row.value !== undefined && row.value === active);
-    return [
-      pick.onDidAccept(() => {
-        const value = pick.selectedItems[0]?.value;
-        if (value !== undefined) end(value);
-      }),
-    ];
+    return [onAccept(pick, end)];
   });
 }
 
@@ -122,13 +118,7 @@ async function pickNext(title: string, canGoBack: boolean): Promise<"run" | "pre
       { label: "$(open-preview) Show its messages", description: "nothing is sent to the model", value: "preview" },
     ];
     if (canGoBack) pick.buttons = [vscode.QuickInputButtons.Back];
-    return [
-      pick.onDidTriggerButton(() => end(back)),
-      pick.onDidAccept(() => {
-        const value = pick.selectedItems[0]?.value;
-        if (value !== undefined) end(value);
-      }),
-    ];
+    return [pick.onDidTriggerButton(() => end(back)), onAccept(pick, end)];
   });
 }
 
