@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { askRestart } from "./restart.js";
 import { isSetupFailure } from "./run.js";
-import { isCancelled, messageOf, isServerGone } from "./text.js";
+import { isCancelled, isServerGone, messageOf, plain } from "./text.js";
 
 export type Need = "server" | "folder" | "run";
 
@@ -61,6 +61,8 @@ export function showFailure(a: Agentls, error: unknown): void {
     void offer("error", message, { "Set Up…": () => vscode.commands.executeCommand("agentls.ui.setup") });
   } else if (a.server.state === "missing") {
     void offer("error", message, { "Open Settings": openPathSetting });
+  } else if (a.server.state === "failed" || a.server.state === "stopped") {
+    void offer("error", message, { "Restart Server": () => a.server.restart(), "Show Log": () => a.log.show(true) });
   } else {
     void offer("error", message, { "Show Log": () => a.log.show(true) });
   }
@@ -71,7 +73,7 @@ export function openPathSetting(): Thenable<unknown> {
   return vscode.commands.executeCommand("workbench.action.openSettings", "agentls.path");
 }
 
-/** Shows a message of our own words and runs the button that was taken. */
+/** Shows a message, in which nothing becomes a link, and runs the button that was taken. That it failed is told. */
 export async function offer(
   kind: "information" | "warning" | "error",
   message: string,
@@ -82,8 +84,13 @@ export async function offer(
     warning: vscode.window.showWarningMessage,
     error: vscode.window.showErrorMessage,
   }[kind];
-  const taken = await show(message, ...Object.keys(buttons));
-  if (taken !== undefined) await buttons[taken]?.();
+  const taken = await show(plain(message), ...Object.keys(buttons));
+  try {
+    if (taken !== undefined) await buttons[taken]?.();
+  } catch (error) {
+    if (isCancelled(error) || isServerGone(error)) return;
+    void offer("error", messageOf(error), { "Show Log": () => vscode.commands.executeCommand("agentls.ui.log") });
+  }
 }
 
 export function register(a: Agentls): void {

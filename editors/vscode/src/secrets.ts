@@ -16,8 +16,9 @@ const patience = 10_000;
 export class Keys {
   /** A key that is being tried out and not kept yet. */
   #tried: { variable: string; key: string } | undefined;
-  /** What the running server was given. */
+  /** What the running server was given, and whether a key that was tried out is among that. */
   #given = new Map<string, string>();
+  #hasTried = false;
 
   constructor(readonly agentls: Agentls) {}
 
@@ -28,13 +29,16 @@ export class Keys {
 
   /** What the server gets when it starts. A key that cannot be read is left out, and the log says so. */
   async environment(): Promise<Record<string, string>> {
+    const tried = this.#tried;
     const given = new Map<string, string>();
-    for (const variable of this.names()) {
+    const read = async (variable: string) => {
       const key = await this.#read(variable);
       if (key !== undefined) given.set(variable, key);
-    }
-    if (this.#tried !== undefined) given.set(this.#tried.variable, this.#tried.key);
+    };
+    await Promise.all(this.names().map(read)); // at once: the start has to end in time
+    if (tried !== undefined) given.set(tried.variable, tried.key);
     this.#given = given;
+    this.#hasTried = tried !== undefined;
     return Object.fromEntries(given);
   }
 
@@ -65,13 +69,15 @@ export class Keys {
     await this.agentls.context.secrets.store(prefix + variable, key);
     await this.agentls.context.globalState.update(namesKey, [...new Set([...this.names(), variable])].sort());
     this.#tried = undefined;
+    this.#hasTried = false;
   }
 
-  /** Drops the key that was tried out; whether there was one. */
+  /** Drops the key that was tried out; whether the running server has it. */
   dropTried(): boolean {
-    const was = this.#tried !== undefined;
+    const has = this.#hasTried;
     this.#tried = undefined;
-    return was;
+    this.#hasTried = false;
+    return has;
   }
 
   async forget(variable: string): Promise<void> {

@@ -128,8 +128,19 @@ export class Server implements vscode.Disposable {
     return new vscode.Disposable(() => handlers.delete(handler));
   }
 
-  /** Ends what runs and starts anew; resolves once that has worked or failed, which is told here. */
-  async restart(): Promise<void> {
+  /**
+   * Ends what runs and starts anew; resolves once that has worked or failed, which is told here. One after another:
+   * two at a time would leave a process behind.
+   */
+  restart(): Promise<void> {
+    const restarted = this.#restarted.then(() => this.#restart());
+    this.#restarted = restarted.catch(() => undefined);
+    return restarted;
+  }
+
+  #restarted = Promise.resolve();
+
+  async #restart(): Promise<void> {
     await this.stop();
     this.#restarts.clear();
     this.#begin("starting");

@@ -16,6 +16,7 @@ type Written = Exclude<SetupResult, { found: Found[] }>;
 class SetupWalk {
   /** What the server is to be told. */
   #wish: SetupArgument = {};
+  /** Of the provider, for places where VS Code looks for links. */
   #title = "";
   #presets: Preset[] = [];
 
@@ -29,13 +30,18 @@ class SetupWalk {
     try {
       ended = await walk(this.#provider);
     } finally {
-      if (!ended && this.keys.dropTried()) await this.agentls.server.restart();
+      if (!ended) await this.#dropTried();
     }
+  }
+
+  /** Takes a key that was only tried out from the server. No run ends for that: then its next start is without it. */
+  async #dropTried(): Promise<void> {
+    if (this.keys.dropTried() && this.agentls.runs.active().length === 0) await this.agentls.server.restart();
   }
 
   /** Which provider? */
   readonly #provider: Step = async (canGoBack) => {
-    if (this.keys.dropTried()) await this.agentls.server.restart(); // it was for another one
+    await this.#dropTried(); // it was for another one
     const answered = this.#look({});
     const choice = await pick<SetupChoice>({
       title,
@@ -79,7 +85,7 @@ class SetupWalk {
 
   #ofFound(found: Found, newKey: boolean): Step {
     this.#wish = { provider: found.provider };
-    this.#title = found.title;
+    this.#title = plain(found.title, 80);
     const variable = keyVariable(found, this.#presets);
     if (variable !== undefined && (newKey || found.error !== undefined)) return this.#key(variable, found.error);
     return found.error === undefined ? this.#model([found]) : this.#trouble(found.error);
@@ -87,7 +93,7 @@ class SetupWalk {
 
   #ofPreset(preset: Preset): Step {
     this.#wish = { provider: preset.provider };
-    this.#title = preset.title;
+    this.#title = plain(preset.title, 80);
     const variable = preset.keyVariables?.[0];
     if (variable !== undefined) this.#wish.keyVariable = variable;
     if (preset.baseURL === undefined) return this.#address;
@@ -124,7 +130,7 @@ class SetupWalk {
       if (key === undefined || key === back) return key;
       if (key === "") {
         delete this.#wish.keyVariable;
-        if (this.keys.dropTried()) await this.agentls.server.restart();
+        await this.#dropTried();
         return this.#ask;
       }
       this.#wish.keyVariable = variable;
@@ -151,7 +157,7 @@ class SetupWalk {
     const answer = await vscode.window.withProgress(
       {
         location: vscode.ProgressLocation.Notification,
-        title: `agentls: asking ${plain(this.#title)} for its models`,
+        title: `agentls: asking ${this.#title} for its models`,
       },
       () => this.agentls.server.command("agentls.setup", this.#wish),
     );
@@ -164,7 +170,7 @@ class SetupWalk {
       const [first] = found;
       const model = await pick<string>({
         title,
-        placeholder: `Which model of ${plain(this.#title)}? One that is not listed can be typed.`,
+        placeholder: `Which model of ${this.#title}? One that is not listed can be typed.`,
         canGoBack,
         rows: (first?.models ?? []).map((name) => ({
           label: label(name),

@@ -5,7 +5,7 @@ import { heading, onAccept, quickPick, type Row } from "./pick.js";
 import type { ServerNotifications } from "./protocol.js";
 import { needsPerson } from "./servers/standing.js";
 import { isOffline, modelLabel, modelLine, type Standing, statusOf } from "./statustext.js";
-import { count, label } from "./text.js";
+import { count, label, plain } from "./text.js";
 
 /** The item in the status bar, and in prompts what answers. */
 class Status {
@@ -69,7 +69,7 @@ class Status {
     this.#item.backgroundColor =
       look.severity === "none" ? undefined : new vscode.ThemeColor(`statusBarItem.${look.severity}Background`);
     this.#language.text = modelLabel(standing);
-    this.#language.detail = modelLine(standing);
+    this.#language.detail = label(plain(modelLine(standing))); // VS Code looks for links and icons in it
     this.#language.severity = isOffline(standing)
       ? vscode.LanguageStatusSeverity.Warning
       : vscode.LanguageStatusSeverity.Information;
