@@ -4,7 +4,7 @@
 # with a browser before them they are the real workbench and the real extension host. Nothing is compiled.
 # Needs Node 20 and npm; root and apt on a Debian only where no Chromium is in PATH and CHROMIUM is not set.
 # Does nothing when all is there; half an install is made anew.
-#   install.sh              prints a line for each: VERSION FOLDER NODE
+#   install.sh              prints a line for each: VERSION FOLDER, in which .node is the Node that runs it
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../../.." && pwd)
@@ -72,6 +72,7 @@ for each in "1.139.1 24.21.0" "1.100.3 20.10.0"; do
     unpack "$dir" "$version"
     works "$dir" "$version" "$bin/node" || die "what npm has does not run as VS Code $version: $("$bin/node" "$dir/out/server-main.js" --version 2>&1 | head -3)"
   fi
+  ln -sfn "$bin/node" "$dir/.node"
   exec 9>&-
-  echo "$version $dir $bin/node"
+  echo "$version $dir"
 done

@@ -29,8 +29,11 @@ scratch=$(mktemp -d)
 child=
 finish() {
   [ -z "$child" ] || kill "$child" 2>/dev/null
-  # What VS Code started may still write.
-  rm -rf "$scratch" 2>/dev/null || { sleep 1; rm -rf "$scratch"; }
+  local try
+  for try in 1 2 3 4 5; do # what VS Code started may still write for a moment
+    rm -rf "$scratch" 2>/dev/null && return
+    sleep "$try"
+  done
 }
 trap finish EXIT
 trap 'exit 130' INT TERM
@@ -83,10 +86,10 @@ npx --no-install vsce package --no-dependencies --allow-missing-repository --no-
 for version in 1.139 1.100; do
   [ "${VSCODE:-$version}" = $version ] || continue
   VSCODE_FOLDER=$(whole .deps/vscode-$version)
-  [ -e "$VSCODE_FOLDER/.whole" ] || die "VS Code $version is missing: run $here/install.sh"
-  VSCODE_NODE=node
-  [ $version = 1.100 ] || VSCODE_NODE=$(echo "$(whole .deps/node24)"/node_modules/node-*/bin/node)
+  [ -e "$VSCODE_FOLDER/.whole" ] && [ -x "$VSCODE_FOLDER/.node" ] || die "VS Code $version is missing: run $here/install.sh"
+  VSCODE_NODE=$VSCODE_FOLDER/.node
   export VSCODE_FOLDER VSCODE_NODE AGENTLS_EXTENSIONS=$scratch/extensions-$version AGENTLS_SCREENS=$root/.deps/screens/vscode/$version
+  mkdir -p "$AGENTLS_SCREENS" && find "$AGENTLS_SCREENS" -name "failed*" -delete
   echo "# VS Code $("$VSCODE_NODE" "$VSCODE_FOLDER/out/server-main.js" --version | head -1)"
   "$VSCODE_NODE" "$VSCODE_FOLDER/out/server-main.js" --accept-server-license-terms --server-data-dir "$scratch/install" \
     --user-data-dir "$scratch/install" --extensions-dir "$AGENTLS_EXTENSIONS" --install-extension "$vsix" >"$scratch/install.log" 2>&1 &&
