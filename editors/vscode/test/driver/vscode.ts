@@ -84,11 +84,13 @@ export class VSCode {
     const log = openSync(join(folder, "vscode.log"), "a");
     const child = spawn(required("VSCODE_NODE"), [join(required("VSCODE_FOLDER"), "out", "server-main.js"), ...args], {
       cwd: world.dir,
+      detached: true, // a group of its own: extension hosts outlive the server that they belong to
       stdio: ["ignore", log, log],
       // A gallery without a URL is never asked.
       env: { ...process.env, ...world.env, EXTENSIONS_GALLERY: '{"serviceUrl":""}' },
     });
     closeSync(log);
+    running.add(child);
     const vscode = new VSCode(world, port, child);
     for (const deadline = Date.now() + 30_000; (await status(port)) !== 200;) {
       if (child.exitCode !== null || Date.now() > deadline) throw new Error(`VS Code did not start:\n${vscode.log()}`);
@@ -115,12 +117,28 @@ export class VSCode {
   }
 
   async stop(): Promise<void> {
-    if (this.process.exitCode !== null || this.process.signalCode !== null) return;
-    const ended = new Promise((done) => this.process.once("exit", done));
-    this.process.kill("SIGTERM");
-    const late = setTimeout(() => this.process.kill("SIGKILL"), 10_000);
-    await ended;
-    clearTimeout(late);
+    if (this.process.exitCode === null && this.process.signalCode === null) {
+      const ended = new Promise((done) => this.process.once("exit", done));
+      this.process.kill("SIGTERM");
+      const late = setTimeout(() => this.process.kill("SIGKILL"), 10_000);
+      await ended;
+      clearTimeout(late);
+    }
+    endGroup(this.process);
+  }
+}
+
+// Those whose groups may have processes left, also where a test is broken off.
+const running = new Set<ChildProcess>();
+process.once("exit", () => running.forEach(endGroup));
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(130));
+
+function endGroup(leader: ChildProcess): void {
+  running.delete(leader);
+  try {
+    if (leader.pid !== undefined) process.kill(-leader.pid, "SIGKILL");
+  } catch {
+    // Nothing is left.
   }
 }
 
