@@ -33,7 +33,9 @@ export class List {
     scroller.addEventListener("wheel", (e) => e.deltaY < 0 && scroller.scrollTop > 0 && this.#follow(false), {
       passive: true,
     });
-    new ResizeObserver(() => this.#stick()).observe(scroller);
+    const resized = new ResizeObserver(() => this.#stick());
+    resized.observe(scroller);
+    resized.observe(log); // blocks take their height only once they come into view
   }
 
   /** Draws what changed. */
