@@ -34,20 +34,24 @@ interface AskOptions {
   title: string;
   placeholder: string;
   mode?: Mode;
+  /** What goes along, and its name. */
   document?: DocumentArgument;
+  about?: string;
 }
 
 async function askFor(a: Agentls, history: PromptHistory, options: AskOptions): Promise<void> {
-  const { title, placeholder, mode, document } = options;
+  const { title, placeholder, mode, document, about = "" } = options;
   const written = await promptInput({ title, placeholder, history });
   if (written === undefined) return;
   const { prompt } = written;
+  const how = mode === undefined ? {} : { mode };
   if (written.where === "chat") {
-    await a.panel.show({ prompt, focus: true });
+    const attachment = document === undefined ? {} : { attachment: { ...document, label: about } };
+    await a.panel.show({ prompt, ...how, ...attachment, focus: true });
     return;
   }
   await history.add(prompt);
-  await ask(a, { prompt, ...(mode === undefined ? {} : { mode }), ...(document === undefined ? {} : { document }) });
+  await ask(a, { prompt, ...how, ...(document === undefined ? {} : { document }) });
 }
 
 async function askSelection(a: Agentls, history: PromptHistory): Promise<void> {
@@ -58,6 +62,7 @@ async function askSelection(a: Agentls, history: PromptHistory): Promise<void> {
     title: `Ask About ${about}`,
     placeholder: "What do you want to know about it?",
     document,
+    about,
   });
 }
 

@@ -70,8 +70,7 @@ async function ask(panel: Panel, prompt: string): Promise<void> {
   const a = panel.agentls;
   const { conversation, attachment, mode } = panel;
   const runId = randomUUID();
-  panel.attachment = undefined;
-  panel.post({ type: "attached", attachment: null });
+  panel.attach(undefined);
   if (attachment) conversation.extra(runId).document = attachment.label;
   const document = attachment && { ...attachment, label: undefined };
   const argument = { prompt, session: conversation.session, runId, ...(mode === "react" ? {} : { mode }) };
@@ -85,10 +84,7 @@ async function ask(panel: Panel, prompt: string): Promise<void> {
     a.runs.forget(runId);
     panel.post(conversation.whole());
     panel.post({ type: "refused", text: prompt, why: messageOf(error) });
-    if (attachment) {
-      panel.attachment = attachment;
-      panel.post({ type: "attached", attachment });
-    }
+    if (attachment) panel.attach(attachment);
   }
 }
 
@@ -129,22 +125,15 @@ async function doAction(panel: Panel, action: Action): Promise<void> {
     case "attach": {
       const chosen = await pickAttachment(panel.agentls);
       if (chosen === undefined) return;
-      panel.attachment = chosen;
-      panel.post({ type: "attached", attachment: chosen });
-      await panel.show({ focus: true });
+      await panel.show({ attachment: chosen, focus: true });
       return;
     }
     case "detach":
-      panel.attachment = undefined;
-      panel.post({ type: "attached", attachment: null });
+      panel.attach(undefined);
       return;
     case "mode": {
       const mode = await pickMode(panel.mode);
-      if (mode !== undefined) {
-        panel.mode = mode;
-        panel.post({ type: "mode", mode });
-      }
-      await panel.show({ focus: true });
+      await panel.show({ ...(mode === undefined ? {} : { mode }), focus: true });
       return;
     }
     case "model":

@@ -19,6 +19,9 @@ export interface ShowOptions {
   runId?: string;
   /** Put into the input, not sent. */
   prompt?: string;
+  /** What goes with the next prompt, and how it is worked on; without them that stays. */
+  attachment?: Attachment;
+  mode?: Mode;
   focus?: boolean;
 }
 
@@ -65,15 +68,29 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
   }
 
   /** Brings the view up, without the focus unless it is wanted. */
-  async show({ session, runId, prompt, focus = false }: ShowOptions): Promise<void> {
+  async show({ session, runId, prompt, attachment, mode, focus = false }: ShowOptions): Promise<void> {
     const of = session ?? (runId === undefined ? undefined : this.agentls.runs.get(runId)?.session);
     if (of !== undefined && of !== "" && of !== this.#conversation.session) this.open(of);
+    if (attachment !== undefined) this.attach(attachment);
+    if (mode !== undefined) this.turnTo(mode);
     if (prompt !== undefined) this.post({ type: "prompt", text: prompt });
     if (runId !== undefined) this.post({ type: "reveal", turn: runId });
     if (focus) this.post({ type: "focus" });
     if (this.#view === undefined || focus || !this.#view.visible) {
       await vscode.commands.executeCommand(`${viewId}.focus`, { preserveFocus: !focus });
     }
+  }
+
+  /** What goes with the next prompt; undefined: nothing. */
+  attach(attachment: Attachment | undefined): void {
+    this.attachment = attachment;
+    this.post({ type: "attached", attachment: attachment ?? null });
+  }
+
+  /** How prompts are worked on from now on. */
+  turnTo(mode: Mode): void {
+    this.mode = mode;
+    this.post({ type: "mode", mode });
   }
 
   /** Puts a text into the input, at its cursor. */
@@ -191,7 +208,11 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
     this.post(this.#conversation.whole());
     this.#tellChrome();
     this.#tellQuestions(this.agentls.questions.reviewing);
-    for (const message of this.#waiting.splice(0)) this.post(message);
+    for (const message of this.#waiting.splice(0)) {
+      if (message.type === "attached") this.attachment = message.attachment ?? undefined; // newer than what the page kept
+      if (message.type === "mode") this.mode = message.mode;
+      this.post(message);
+    }
   }
 
   /** Loads what a session was before. One that nothing is kept of is a new one. */
