@@ -59,8 +59,11 @@ func (p *point) alive() bool {
 // insert puts text in at the point, which then stands after it, and behind the
 // point what comes next. Nothing of the user's is replaced; a client that
 // refuses because the document went on is asked again. The edit counts as done
-// only when the document has the text.
+// only when the document has the text. Nothing is no edit.
 func (p *point) insert(ctx context.Context, text, next string) error {
+	if text == "" && next == "" {
+		return nil
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, confirmWithin, errUnconfirmed)
 	defer cancel()
 	if strings.Contains(p.at.text, "\r\n") {

@@ -376,3 +376,25 @@ func TestSendIntoABufferThatIsTrimmed(t *testing.T) {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
 }
+
+// An answer that is written whole before it ends needs no edit at its end.
+func TestSendEndsWithoutAnEditOfNothing(t *testing.T) {
+	gate := make(chan struct{})
+	llm := agenttest.NewLLM(t, agenttest.Step{Text: []string{"All of it.\n"}, Then: func() {
+		select {
+		case <-gate:
+		case <-t.Context().Done():
+		}
+	}})
+	w, uri := sendWorld(t, setup{llm: llm}, "## You\n\nhi\n")
+	p := w.send(uri, obj{"stream": true})
+	w.Await("the answer in the buffer", func() bool { return strings.Contains(w.Text(uri), "All of it.") })
+	close(gate)
+	result[agent.Result](t, p)
+	if got, want := w.Text(uri), "## You\n\nhi\n\n## Agent\n\nAll of it.\n\n## You\n\n"; got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if n := len(w.Requests("workspace/applyEdit")); n != 1 {
+		t.Errorf("%d edits, want 1", n)
+	}
+}
