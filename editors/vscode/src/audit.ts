@@ -68,7 +68,7 @@ class AuditView implements vscode.TextDocumentContentProvider, vscode.CodeLensPr
         ...tools.map((tool) => ({ label: `$(tools) ${label(tool)}`, value: { tool } })),
         heading("Runs"),
         ...[...runs].map(([runId, its]) => ({
-          label: `$(play) ${runId}`,
+          label: `$(play) ${label(runId)}`,
           description: runWords(its),
           value: { runId },
         })),

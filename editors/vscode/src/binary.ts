@@ -21,12 +21,6 @@ export interface Places {
 /** The program was not found, or it is none. The message says what to do. */
 export class BinaryError extends Error {
   override name = "BinaryError";
-  constructor(
-    message: string,
-    readonly setting: boolean,
-  ) {
-    super(message);
-  }
 }
 
 /** Finds the program: by the setting, then in the extension, then on PATH. */
@@ -40,7 +34,6 @@ export async function findBinary(places: Places): Promise<Binary> {
   if (onPath !== undefined) return { path: onPath, from: "PATH" };
   throw new BinaryError(
     "The program agentls was not found: it is neither in the extension nor on PATH. Install it, or say where it is in the setting agentls.path.",
-    false,
   );
 }
 
@@ -54,13 +47,13 @@ async function named(path: string, places: Places): Promise<string> {
   if (!/[/\\]/u.test(path)) {
     const found = await search(path, places.env);
     if (found !== undefined) return found;
-    throw new BinaryError(`agentls.path is ${path}, and there is no such program on PATH.`, true);
+    throw new BinaryError(`agentls.path is ${path}, and there is no such program on PATH.`);
   }
   if (!isAbsolute(path)) {
-    throw new BinaryError(`agentls.path is ${path}: it has to be an absolute path, or a name on PATH.`, true);
+    throw new BinaryError(`agentls.path is ${path}: it has to be an absolute path, or a name on PATH.`);
   }
   const wrong = await fault(path);
-  if (wrong !== undefined) throw new BinaryError(`agentls.path is ${path}, and ${wrong}.`, true);
+  if (wrong !== undefined) throw new BinaryError(`agentls.path is ${path}, and ${wrong}.`);
   return path;
 }
 

@@ -2,14 +2,13 @@ import * as vscode from "vscode";
 import type { Agentls } from "./agentls.js";
 import { offer, registerCommands } from "./commands.js";
 import type { RunInfo, RunStatus } from "./protocol.js";
+import { isLive } from "./runs.js";
 import { label, plain } from "./text.js";
-
-const live: readonly RunStatus[] = ["queued", "running", "waiting"];
 
 /** Those that live, the newest first. */
 async function liveRuns(a: Agentls): Promise<RunInfo[]> {
   const all = await a.server.command("agentls.runs", {});
-  return all.filter((run) => live.includes(run.status)).toReversed();
+  return all.filter(isLive).toReversed();
 }
 
 const words: Partial<Record<RunStatus, string>> = { queued: "queued", running: "running", waiting: "waits for you" };

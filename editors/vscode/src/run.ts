@@ -121,7 +121,7 @@ class Request<K extends RunCommand> {
 }
 
 /** What a run's error says besides its message. */
-export function failureOf(error: unknown): RunFailure | undefined {
+function failureOf(error: unknown): RunFailure | undefined {
   const data = (error as { data?: unknown } | null)?.data;
   return typeof data === "object" && data !== null && "runId" in data ? (data as RunFailure) : undefined;
 }

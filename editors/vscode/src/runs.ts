@@ -55,8 +55,9 @@ export type RunListener = (run: Run, status: boolean) => void;
 
 const live: readonly RunStatus[] = ["queued", "running", "waiting"];
 
-export function isLive(run: Run): boolean {
-  return live.includes(run.status);
+/** Of a run, or of the last one of a session. */
+export function isLive({ status }: { status?: RunStatus | "interrupted" }): boolean {
+  return live.some((one) => one === status);
 }
 
 export interface Bounds {
@@ -136,7 +137,7 @@ export class Runs {
   /** A command of ours was answered. */
   answered(result: RunResult): void {
     const run = this.#runs.get(result.runId);
-    if (run === undefined || live.includes(result.status)) return; // detached: its end is told by an event
+    if (run === undefined || isLive(result)) return; // detached: its end is told by an event
     run.result = { ...result, text: "" };
     if (isLive(run)) this.#end(run, result.status);
     else this.#tell(run, false);

@@ -1,5 +1,6 @@
 /** Sessions as a person reads them: rows of a list, and a text to read. Without vscode. */
 import type { SessionInfo, SessionMessage, SessionText } from "./protocol.js";
+import { isLive } from "./runs.js";
 import { label, oneLine } from "./text.js";
 import { ago, era, localDate, localTime, plural } from "./when.js";
 
@@ -14,11 +15,6 @@ export interface SessionRow {
 export interface SessionGroup {
   heading: string;
   rows: SessionRow[];
-}
-
-/** Those that a run works on cannot be cleared or deleted. */
-export function isLive(session: SessionInfo): boolean {
-  return session.status === "queued" || session.status === "running" || session.status === "waiting";
 }
 
 /** Sessions under headings: what runs first, then the newest. folderName gives a folder's name to show; none: it is not shown. */

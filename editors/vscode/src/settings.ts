@@ -15,7 +15,7 @@ export const serverSettings = [
 type Inspected = ReturnType<vscode.WorkspaceConfiguration["inspect"]>;
 
 /** Whether somebody wrote a value: a default would override the configuration files. */
-export function isExplicit(inspected: Inspected): boolean {
+function isExplicit(inspected: Inspected): boolean {
   return (
     inspected !== undefined &&
     [inspected.globalValue, inspected.workspaceValue, inspected.workspaceFolderValue].some((v) => v !== undefined)

@@ -46,7 +46,7 @@ const suffixes: Record<string, string> = {
 };
 
 /** A MIME type without its parameters. */
-export function plainType(mimeType: string | undefined): string {
+function plainType(mimeType: string | undefined): string {
   return (mimeType ?? "").split(";", 1)[0]!.trim().toLowerCase();
 }
 

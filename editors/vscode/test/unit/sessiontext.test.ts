@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SessionInfo, SessionText } from "../../src/protocol.js";
-import { fileName, groups, isLive, markdown, titleOf } from "../../src/sessiontext.js";
+import { isLive } from "../../src/runs.js";
+import { fileName, groups, markdown, titleOf } from "../../src/sessiontext.js";
 
 const now = new Date(2026, 10, 30, 12, 0, 0).getTime();
 const hour = 3600_000;
