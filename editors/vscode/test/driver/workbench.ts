@@ -182,12 +182,14 @@ export class Workbench extends Commands {
     return editor;
   }
 
-  /** Puts the cursor of the active editor at a line and column, counted from 1. */
+  /** Puts the cursor of the active editor at a line and a column as it is seen, counted from 1; it has the focus then. */
   async goTo(line: number, column: number): Promise<void> {
     await this.press("Control+G");
     await this.quickInput().fill(`:${line}:${column}`);
     await this.press("Enter");
-    await this.statusItem(`Ln ${line}, `).waitFor(); // its column counts tabs as they are seen
+    await this.statusItem(`Ln ${line}, Col ${column}`).waitFor();
+    await this.quickInput().waitFor({ state: "hidden" });
+    await this.page.locator(".editor-instance .monaco-editor.focused").waitFor();
   }
 
   /** Runs a code action for what is at the cursor, by its title. */

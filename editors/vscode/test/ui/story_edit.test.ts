@@ -14,7 +14,7 @@ test("the story of a problem that is fixed", async (t) => {
   await t.test("the action on a problem asks for an edit, whose diff is the editor's own", async () => {
     const editor = await w.openFile("page.css");
     await editor.locator(".squiggly-warning").waitFor();
-    await w.goTo(3, 3);
+    await w.goTo(3, 6);
     await w.codeAction(/^Fix: Unknown property/);
     const card = w.panel().getByRole("group", { name: "Change page.css?" });
     await card.getByRole("button", { name: "Show Diff" }).click();
