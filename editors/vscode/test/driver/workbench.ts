@@ -182,7 +182,10 @@ export class Workbench extends Commands {
     return editor;
   }
 
-  /** Puts the cursor of the active editor at a line and a column as it is seen, counted from 1; it has the focus then. */
+  /**
+   * Puts the cursor of the active editor, which then has the focus, at a line and column, counted from 1. Not behind a
+   * tab: versions of VS Code count it differently.
+   */
   async goTo(line: number, column: number): Promise<void> {
     await this.press("Control+G");
     await this.quickInput().fill(`:${line}:${column}`);

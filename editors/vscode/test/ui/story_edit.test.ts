@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { workbench } from "../driver/workbench";
 
-const call = JSON.stringify({ path: "page.css", edits: [{ old: "\tcolr:", new: "\tcolor:" }] });
-const wrong = `/* CALL edit_file ${call} */\na {\n\tcolr: red;\n}\n`;
-const right = wrong.replace("\tcolr: red", "\tcolor: red");
+const call = JSON.stringify({ path: "page.css", edits: [{ old: "\ncolr:", new: "\ncolor:" }] });
+const wrong = `/* CALL edit_file ${call} */\na {\ncolr: red;\n}\n`;
+const right = wrong.replace("\ncolr: red", "\ncolor: red");
 
 test("the story of a problem that is fixed", async (t) => {
   const w = await workbench(t, { files: { "page.css": wrong } });
@@ -14,7 +14,7 @@ test("the story of a problem that is fixed", async (t) => {
   await t.test("the action on a problem asks for an edit, whose diff is the editor's own", async () => {
     const editor = await w.openFile("page.css");
     await editor.locator(".squiggly-warning").waitFor();
-    await w.goTo(3, 6);
+    await w.goTo(3, 2);
     await w.codeAction(/^Fix: Unknown property/);
     const card = w.panel().getByRole("group", { name: "Change page.css?" });
     await card.getByRole("button", { name: "Show Diff" }).click();
