@@ -212,10 +212,11 @@ export function textOf(nodes: readonly Node[]): string {
 }
 
 // Control characters, those that turn the direction of what follows, and those
-// that nobody sees: a text must not read as another one than it is.
-// eslint-disable-next-line no-control-regex
-const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/;
-const hiddenAll = new RegExp(hidden.source, "g");
+// that nobody sees (agent/unseen.go): a text must not read as another one than
+// it is. What emoji and scripts are joined and varied with is none of them.
+const hidden =
+  /(?![\t\n]|\u200c|\u200d|[\ufe00-\ufe0f])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const hiddenAll = new RegExp(hidden.source, "gu");
 
 /** A text whose invisible characters can be seen. */
 export function plain(text: string): Node[] {
@@ -228,9 +229,9 @@ export function plain(text: string): Node[] {
     if (m.index > at) {
       out.push(text.slice(at, m.index));
     }
-    const name = "U+" + m[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+    const name = "U+" + m[0].codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0");
     out.push({ tag: "mark", title: name, children: [name] });
-    at = m.index + 1;
+    at = m.index + m[0].length;
   }
   if (at < text.length) {
     out.push(text.slice(at));

@@ -1,11 +1,11 @@
 import { parts } from "../src/questions/body.js";
 import type { Typed } from "../src/questions/form.js";
 import type { Answer, Question, Step } from "../src/questions/question.js";
-import { buttons, left, title, whose, type Button } from "../src/questions/words.js";
+import { buttons, descriptionOf, left, title, whose, type Button } from "../src/questions/words.js";
 import { el } from "./dom.js";
 import { ArgumentsEditor } from "./questionarguments.js";
 import { FormView } from "./questionform.js";
-import { drawParts, drawPreview, shown } from "./questionparts.js";
+import { drawDescription, drawParts, drawPreview, shown } from "./questionparts.js";
 import { PlanView } from "./questionplan.js";
 import { Steady } from "./questionsteady.js";
 
@@ -94,7 +94,7 @@ export class QuestionCard {
     const whole = q.kind === "trust";
     return [
       ...(q.form ? [] : said(q.problem, "problem")),
-      ...said(q.description, whole ? "warning" : "description"),
+      ...(whole ? said(q.description, "warning") : drawDescription(descriptionOf(q), q.definitionChanged)),
       ...(q.definitionChanged
         ? [el("p", { class: "warning" }, "Its definition is not the one that was allowed before.")]
         : []),

@@ -72,6 +72,26 @@ function folded(short: () => HTMLElement, all: () => HTMLElement, size: string):
   return box;
 }
 
+/** Lines and characters of a description that are shown at first. */
+const describedLines = 2;
+const describedCharacters = 160;
+
+/** What a server says of its tool, folded where it is long. whole: it is another one than was allowed, so all of it. */
+export function drawDescription(text: string, whole: boolean): HTMLElement[] {
+  if (text === "") return [];
+  const p = (t: string): HTMLElement => el("p", { class: "description" }, ...shown(t));
+  const lines = text.split("\n");
+  const short = lines.slice(0, describedLines).join("\n").slice(0, describedCharacters);
+  if (whole || short === text) return [p(text)];
+  return [
+    folded(
+      () => p(`${short.trimEnd()}…`),
+      () => p(text),
+      "the whole description",
+    ),
+  ];
+}
+
 /** What an edit would change, with a button for the editor's own diff view. */
 export function drawPreview(p: Preview, show: () => void): HTMLElement {
   const open = el("button", { type: "button", class: "secondary", title: "Compare in the diff editor" }, "Show Diff");

@@ -59,9 +59,6 @@ export class EndView implements View {
     if (end.changed && end.changed.length > 0) {
       out.push(this.#changes(turn, end));
     }
-    if (end.untracked && end.untracked.length > 0) {
-      out.push(el("p", { class: "note" }, `Undo does not know what these changed: ${end.untracked.join(", ")}.`));
-    }
     return out;
   }
 
@@ -95,11 +92,16 @@ export class EndView implements View {
       () => this.#on.post({ type: "undo", turn: turn.id }),
       "Undo run",
     );
+    const untracked = end.untracked?.join(", ") ?? "";
+    const rest =
+      untracked === ""
+        ? []
+        : [el("span", { class: "dim" }, ...draw(plain(`not what ${untracked} did`), this.#on.drawing))];
     return el(
       "div",
       { class: "changed" },
       el("ul", { "aria-label": "Changed files" }, ...files),
-      el("div", { class: "buttons" }, undo),
+      el("div", { class: "buttons" }, undo, ...rest),
     );
   }
 }

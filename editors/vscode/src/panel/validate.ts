@@ -1,4 +1,5 @@
 /** What the webview says, checked before it is believed. Without vscode. */
+import { readAnswer } from "../questions/answer.js";
 import { actions, maxText, modes, type Attachment, type FromPanel } from "./messages.js";
 
 type Check = (value: unknown) => boolean;
@@ -37,7 +38,7 @@ type Fields<M> = Record<Exclude<keyof M, "type">, Check>;
 /** One check for each field of each message: the compiler holds that none is missing. */
 const messages: { [T in FromPanel["type"]]: Fields<Extract<FromPanel, { type: T }>> } = {
   action: { action: oneOf(actions) },
-  answer: { id, answer: fields({ decision: text(20) }) },
+  answer: { id, answer: (v) => readAnswer(v) !== undefined },
   cancel: { turn: id },
   code: { action: oneOf(["copy", "insert", "new"]), text: text(8 << 20), language: text(100) },
   complete: { id: count, text: text(maxText), version: count, offset: count, trigger: optional(text(2)) },

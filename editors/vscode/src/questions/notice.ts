@@ -3,7 +3,7 @@ import type { Agentls } from "../agentls.js";
 import { setting } from "../settings.js";
 import { label, plain } from "../text.js";
 import type { Question } from "./question.js";
-import { buttons, title, whose } from "./words.js";
+import { buttons, descriptionOf, title, whose } from "./words.js";
 
 /**
  * Tells of questions while the panel is hidden, as `agentls.questions.show` has it. What it shows closes by itself
@@ -85,7 +85,7 @@ export class Notice implements vscode.Disposable {
     const q = open[0]!;
     const no = buttons(q)[0]!;
     pick.title = `agentls asks: ${label(title(q), 120)}${more(open)}`;
-    pick.placeholder = label(q.reason || q.description || whose(q), 200);
+    pick.placeholder = label(q.reason || descriptionOf(q) || whose(q), 200);
     pick.items = [
       { label: "Review…", run: () => void this.#a.questions.review(q.id) },
       { label: no.label, run: () => void this.#a.questions.answer(q.id, no.answer) },

@@ -2,7 +2,7 @@ import * as vscode from "vscode";
 import type { Agentls } from "../agentls.js";
 import { label } from "../text.js";
 import type { Question } from "./question.js";
-import { buttons, left, title, whose } from "./words.js";
+import { buttons, descriptionOf, left, title, whose } from "./words.js";
 
 interface Item extends vscode.QuickPickItem {
   id: string;
@@ -46,7 +46,7 @@ function itemOf(q: Question): Item {
     id: q.id,
     label: label(title(q), 120),
     description: label(time === undefined ? whose(q) : `${whose(q)} · denied in ${time}`),
-    detail: label(q.link?.message ?? q.form?.message ?? (q.reason || q.description)),
+    detail: label(q.link?.message ?? q.form?.message ?? (q.reason || descriptionOf(q))),
     buttons: [review, { iconPath: new vscode.ThemeIcon("close"), tooltip: buttons(q)[0]!.label }],
   };
 }

@@ -123,6 +123,11 @@ export function whose(q: Question): string {
   return [q.server === "" ? "agentls" : q.server, q.part].filter((text) => text !== "").join(" · ");
 }
 
+/** What the tool says of itself. A built-in one says it to the model: a person knows it by its name. */
+export function descriptionOf(q: Question): string {
+  return q.kind === "tool" && q.server === "" ? "" : q.description;
+}
+
 /** How long is left until a question is denied; undefined: it is not known. */
 export function left(q: Question, now: number): string | undefined {
   if (q.deadline === undefined) return undefined;

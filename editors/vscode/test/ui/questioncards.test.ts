@@ -40,6 +40,7 @@ interface Posted {
 interface Cards {
   page: Page;
   open: () => Promise<void>;
+  say: (message: unknown) => Promise<void>;
   show: (...questions: Question[]) => Promise<void>;
   at: (id: string, ...questions: Question[]) => Promise<void>;
   posted: (type: string) => Promise<Posted[]>;
@@ -82,6 +83,7 @@ async function cards(t: TestContext): Promise<Cards> {
   return {
     page,
     open,
+    say,
     show: (...questions) => say({ type: "questions", questions }),
     at: (at, ...questions) => say({ type: "questions", questions, at }),
     posted: (type) =>
@@ -406,6 +408,35 @@ test("an edit is shown, and compared in the editor on demand", async (t) => {
   assert.equal(await card.locator(".diff .removed").innerText(), "-two\n");
   await page.getByRole("button", { name: "Show Diff" }).click();
   assert.deepEqual(await posted("diff"), [{ type: "diff", id: "d" }]);
+});
+
+test("what a tool says of itself is folded where it is long", async (t) => {
+  const { page, show } = await cards(t);
+  const description = "Moves a file. ".repeat(30) + "It overwrites.";
+  const card = page.locator(".question");
+  await show({ ...tool, definitionChanged: false, description });
+  assert.doesNotMatch(await card.innerText(), /It overwrites/);
+  await page.getByRole("button", { name: "Show the whole description" }).click();
+  assert.match(await card.innerText(), /It overwrites/);
+  await show({ ...tool, seq: 2, description }); // another one than was allowed
+  assert.match(await card.innerText(), /It overwrites/);
+  await show({ ...tool, seq: 3, server: "", description });
+  assert.doesNotMatch(await card.innerText(), /Moves a file/);
+});
+
+test("a long card gives way, and the input stays whole", async (t) => {
+  const { page, say, show } = await cards(t);
+  const turn = { id: "r", own: true, prompt: "p", status: "running", rows: [], startedAt: Date.now() };
+  await say({ type: "conversation", session: "s", title: "", loading: false, turns: [turn] });
+  await page.locator(".composer .hint").waitFor();
+  await show({ ...tool, arguments: Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`a${i}`, i])) });
+  for (const height of [900, 500]) {
+    await page.setViewportSize({ width: 300, height });
+    for (const whole of [page.locator(".composer .hint"), page.getByRole("button", { name: "Allow Once" })]) {
+      const box = (await whole.boundingBox())!;
+      assert.ok(box.y >= 0 && box.y + box.height <= height, `${height}: ${JSON.stringify(box)}`);
+    }
+  }
 });
 
 test("the focus of a card that goes is never on a yes", async (t) => {

@@ -171,6 +171,7 @@ test("what the view says is believed only as it should be", () => {
   for (const m of [
     null, 1, "ready", [], {}, { type: "toString" }, { type: "__proto__" }, { type: "send" }, { type: "send", text: 1, how: "ask" },
     { type: "send", text: "x", how: "shell" }, { type: "send", text: "x".repeat(2_000_001), how: "ask" }, { type: "action", action: "workbench.action.quit" },
+    { type: "answer", id: "q", answer: { decision: "yes" } }, { type: "answer", id: "q", answer: { decision: "once", arguments: [] } },
     { type: "cancel", turn: "x".repeat(201) }, { type: "draft", text: "", version: -1 }, { type: "draft", text: "", version: 1.5 },
     { type: "ready", draft: "", version: 0, mode: "yolo" }, { type: "ready", draft: "", version: 0, mode: "react", attachment: { label: "a" } },
     { type: "complete", id: 1, text: "", version: 1, offset: Infinity }, { type: "open", href: "x".repeat(5000) }, { type: "code", action: "run", text: "", language: "" },

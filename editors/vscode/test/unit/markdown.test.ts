@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Growing } from "../../webview/growing.js";
-import { blocks, linkOf, textOf, type Element, type Node } from "../../webview/markdown.js";
+import { blocks, linkOf, plain, textOf, type Element, type Node } from "../../webview/markdown.js";
 
 const nodes = (text: string): Node[] => blocks(text).flatMap((b) => b.nodes);
 
@@ -95,6 +95,14 @@ test("a character that nobody sees is shown by its name", () => {
     marks.map((e) => e.title),
     ["U+202E", "U+2066", "U+200B"],
   );
+  // Text in tags, which a model reads; a soft hyphen, fillers, a line separator, an empty braille cell.
+  assert.equal(
+    textOf(plain("a\u{e0041}\u{e007f}b\u00ad\u3164\u2028\u2800")),
+    "aU+E0041U+E007FbU+00ADU+3164U+2028U+2800",
+  );
+  assert.equal(linkOf("https://a.example/\u00ad"), undefined);
+  const joined = "\u{1f468}\u200d\u{1f469} \u2764\ufe0f a\tb\n";
+  assert.deepEqual(plain(joined), [joined]);
 });
 
 test("what is nested without end is shown as it is, and soon", () => {

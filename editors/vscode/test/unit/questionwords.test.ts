@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { args, parts, readArguments, uneditable, word } from "../../src/questions/body.js";
 import type { Question } from "../../src/questions/question.js";
-import { buttons, left, title, whose } from "../../src/questions/words.js";
+import { buttons, descriptionOf, left, title, whose } from "../../src/questions/words.js";
 
 const base: Question = {
   id: "1",
@@ -243,4 +243,11 @@ test("how long is left", () => {
 test("whose question it is", () => {
   assert.equal(whose({ ...base, part: "step 2" }), "files · step 2");
   assert.equal(whose({ ...base, server: "" }), "agentls");
+});
+
+test("a built-in tool is not described in the words that are the model's", () => {
+  const description = "To change a part of a file use edit_file.";
+  assert.equal(descriptionOf({ ...base, server: "", tool: "write_file", description }), "");
+  assert.equal(descriptionOf({ ...base, description }), description);
+  assert.equal(descriptionOf({ ...base, kind: "trust", server: "", description }), description);
 });
