@@ -2,6 +2,9 @@ module agentls
 
 go 1.26.0
 
+// Packages of npm bring Go files.
+ignore node_modules
+
 require (
 	charm.land/bubbles/v2 v2.2.1
 	charm.land/bubbletea/v2 v2.1.1
