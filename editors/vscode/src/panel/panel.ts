@@ -23,6 +23,8 @@ export interface ShowOptions {
   attachment?: Attachment;
   mode?: Mode;
   focus?: boolean;
+  /** The id of a question to turn to, rather than to the input. */
+  question?: string;
 }
 
 const viewId = "agentls.chat";
@@ -68,17 +70,18 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
   }
 
   /** Brings the view up, without the focus unless it is wanted. */
-  async show({ session, runId, prompt, attachment, mode, focus = false }: ShowOptions): Promise<void> {
+  async show({ session, runId, prompt, attachment, mode, focus = false, question }: ShowOptions): Promise<void> {
     const of = session ?? (runId === undefined ? undefined : this.agentls.runs.get(runId)?.session);
     if (of !== undefined && of !== "" && of !== this.#conversation.session) this.open(of);
     if (attachment !== undefined) this.attach(attachment);
     if (mode !== undefined) this.turnTo(mode);
     if (prompt !== undefined) this.post({ type: "prompt", text: prompt });
     if (runId !== undefined) this.post({ type: "reveal", turn: runId });
-    if (focus) this.post({ type: "focus" });
+    if (focus && question === undefined) this.post({ type: "focus" });
     if (this.#view === undefined || focus || !this.#view.visible) {
       await vscode.commands.executeCommand(`${viewId}.focus`, { preserveFocus: !focus });
     }
+    if (question !== undefined) this.#tellQuestions(question);
   }
 
   /** What goes with the next prompt; undefined: nothing. */
@@ -171,7 +174,6 @@ export class Panel implements vscode.Disposable, vscode.WebviewViewProvider {
       }),
     );
     a.own(a.questions.onDidChange(() => this.#tellQuestions()));
-    a.own(a.questions.onDidReview((id) => this.#tellQuestions(id)));
   }
 
   dispose(): void {

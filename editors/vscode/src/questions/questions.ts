@@ -15,9 +15,6 @@ export class Questions implements vscode.Disposable {
   readonly #changed = new vscode.EventEmitter<void>();
   /** After each change of {@link open}. */
   readonly onDidChange = this.#changed.event;
-  readonly #reviewed = new vscode.EventEmitter<string>();
-  /** A person wants to see one, by its id: the panel turns to it. */
-  readonly onDidReview = this.#reviewed.event;
   /** The one to turn to, for a panel that is only now opened. */
   reviewing: string | undefined;
   readonly #previews: Previews;
@@ -54,8 +51,7 @@ export class Questions implements vscode.Disposable {
       return;
     }
     this.reviewing = question.id;
-    await this.agentls.panel.show({ focus: true });
-    this.#reviewed.fire(question.id);
+    await this.agentls.panel.show({ focus: true, question: question.id });
   }
 
   /** Opens what an edit would change in the diff editor; it is closed with the question. */
@@ -114,7 +110,6 @@ export class Questions implements vscode.Disposable {
   dispose(): void {
     this.#book.closeAll();
     this.#changed.dispose();
-    this.#reviewed.dispose();
   }
 
   async #ask(asked: Omit<Question, "seq">, token: vscode.CancellationToken): Promise<Answer | undefined> {
