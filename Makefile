@@ -13,7 +13,7 @@ VSCODE  := editors/vscode
 # Some servers of others and the conformance suite need it; @angular/cli asks for 22.22.3 at least.
 NODE    := 22.23.5
 
-.PHONY: help setup setup-provider setup-editors setup-ripgrep build demo test test-editors conformance servers servers-install vsix pictures lint lint-go lint-vscode fmt fuzz bench bench-parts clean
+.PHONY: help setup setup-provider setup-editors setup-nvim setup-vscode setup-ripgrep build demo test test-editors test-nvim test-vscode test-vscode-units conformance servers servers-install vsix pictures lint lint-go lint-vscode fmt fuzz bench bench-parts clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -34,8 +34,12 @@ $(SERVERS)/bin/.built: $(wildcard $(SERVERS)/gomod/go.* $(SERVERS)/gomod/*/*.go)
 setup-provider: ## install a real provider into an ignored folder (apt on a Debian, no root)
 	bash agent/openai/llamatest/install.sh
 
-setup-editors: $(VSCODE)/node_modules/.installed ## install the real editors into an ignored folder (apt, as root; npm)
+setup-editors: setup-nvim setup-vscode ## install the real editors into an ignored folder (apt, as root; npm)
+
+setup-nvim:
 	bash editors/nvim/test/install.sh
+
+setup-vscode: $(VSCODE)/node_modules/.installed
 	bash $(VSCODE)/test/install.sh
 
 setup-ripgrep: ## install what search_code is measured against into an ignored folder (apt on a Debian, no root)
@@ -54,9 +58,16 @@ test: setup ## install what the tests need, and run them all with the race detec
 	@[ -n "$$LLAMA_SERVER" ] || [ -x .deps/llama.cpp/llama-server ] || \
 	  echo "skipped: the tests with a real provider (TestLlama*), which could not be installed"
 
-test-editors: build setup-editors ## drive the real editors
+test-editors: test-nvim test-vscode ## drive the real editors
+
+test-nvim: build setup-nvim
 	bash editors/nvim/test/run.sh
+
+test-vscode: build setup-vscode
 	bash $(VSCODE)/test/run.sh
+
+test-vscode-units: $(VSCODE)/node_modules/.installed
+	npm run -s --prefix $(VSCODE) test:unit
 
 conformance: $(SUITE)/node_modules/.installed ## run MCP's conformance suite against our host (npm)
 	go build -trimpath -o bin/agentls-conformance ./cmd/agentls-conformance
