@@ -42,7 +42,10 @@ trap 'exit 130' INT TERM
 run() {
   "$@" </dev/null &
   child=$!
-  wait $child || status=1
+  local code=0
+  wait $child || code=$?
+  [ $code -eq 0 ] || status=1
+  [ $code -le 128 ] || echo "run.sh: $1 was ended by signal $((code - 128))" >&2
   child=
 }
 

@@ -5,6 +5,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Locator } from "playwright-core";
+import { answerCard } from "./steps";
 import { workbench, type Workbench } from "../driver/workbench";
 import { extensionFolder } from "../driver/world";
 
@@ -109,17 +110,7 @@ test("questions in the chat view", async (t) => {
   const w = await workbench(t, { settings: hidden, files });
   const card = (name: string | RegExp): Locator => w.panel().getByRole("group", { name });
   const button = (of: Locator, name: string): Locator => of.getByRole("button", { name });
-  // A click counts once the card has stood still: what was typed, or Playwright's scrolling, may have moved it.
-  const answerBy = async (of: Locator, name: string): Promise<void> => {
-    const seq = await of.first().getAttribute("aria-labelledby");
-    const same = w.panel().locator(`[aria-labelledby="${seq ?? ""}"]:not([aria-busy])`);
-    await w.until(`the click on ${name}`, async () => {
-      await button(same, name)
-        .click({ timeout: 1000 })
-        .catch(() => undefined); // it may be gone by now
-      return (await same.count()) === 0;
-    });
-  };
+  const answerBy = (of: Locator, name: string): Promise<void> => answerCard(w, of, name);
 
   await t.test("a server of the project is shown whole, and starts after a yes", async () => {
     await w.toast("Start the MCP server evil?").waitFor();

@@ -1,5 +1,6 @@
 // Steps of the stories.
 import assert from "node:assert/strict";
+import type { Locator } from "playwright-core";
 import type { Workbench } from "../driver/workbench";
 import type { Message } from "../driver/world";
 
@@ -24,4 +25,20 @@ export async function cancelled(w: Workbench, request: Message, count: number): 
   const response = await w.until("the response", () => w.world.response(request));
   assert.equal(response.error?.code, -32800);
   await w.until("the end of the provider's request", () => w.world.hungUp() === count);
+}
+
+/** Answers the question of a card in the chat view by one of its buttons, and waits until that counted. */
+export async function answerCard(w: Workbench, card: Locator, button: string): Promise<void> {
+  await card.first().waitFor();
+  const seq = await card.first().getAttribute("aria-labelledby");
+  const same = w.panel().locator(`[aria-labelledby="${seq ?? ""}"]:not([aria-busy])`);
+  // A click counts once the card has stood still: what was typed, or Playwright's scrolling, may have moved it.
+  await w.until(`the click on ${button}`, async () => {
+    await same
+      .getByRole("button", { name: button }) // what a yes covers may follow
+      .first()
+      .click({ timeout: 1000 })
+      .catch(() => undefined); // it may be gone by now
+    return (await same.count()) === 0;
+  });
 }

@@ -1,7 +1,7 @@
 // What issue and README promise, as a person does it: one window, from the first question to the last toast.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, cancelled, started } from "./steps";
+import { answerCard, ask, cancelled, started } from "./steps";
 import { workbench } from "../driver/workbench";
 
 test("the story of a window", async (t) => {
@@ -62,14 +62,14 @@ test("the story of a window", async (t) => {
     const card = w.panel().getByRole("group", { name: "Run echo of test?" });
     await card.waitFor();
     assert.equal(world.received("tools/call").length, 0);
-    await card.getByRole("button", { name: "Allow Once", exact: true }).click();
+    await answerCard(w, card, "Allow Once");
     await w.conversation().getByText("Tool said: echo allowed").first().waitFor();
     await card.waitFor({ state: "hidden" });
 
     await ask(w, `CALL echo {"text": "denied"}`);
     await card.waitFor();
     await card.getByRole("textbox", { name: /Why not/ }).fill("the wrong word");
-    await card.getByRole("button", { name: "Deny", exact: true }).click();
+    await answerCard(w, card, "Deny");
     await w
       .panel()
       .getByText(/Tool said:.*the wrong word/)

@@ -1,6 +1,7 @@
 // From a problem that another extension reports to a file that is mended, and back.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { answerCard } from "./steps";
 import { workbench } from "../driver/workbench";
 
 const call = JSON.stringify({ path: "page.css", edits: [{ old: "\ncolr:", new: "\ncolor:" }] });
@@ -25,7 +26,7 @@ test("the story of a problem that is fixed", async (t) => {
   });
 
   await t.test("what is accepted is in the editor and on the disk, and the diff is gone", async () => {
-    await w.panel().getByRole("button", { name: "Allow Once", exact: true }).click();
+    await answerCard(w, w.panel().getByRole("group", { name: "Change page.css?" }), "Allow Once");
     await w.page.locator(".monaco-diff-editor").waitFor({ state: "hidden" });
     await w.until("the file on the disk", () => world.read("page.css") === right);
     await w.openFile("page.css");
