@@ -12,9 +12,10 @@ test("mentions in a prompt", async (t) => {
     await w.type("## You\n\n" + text);
   };
   const offered = (label: string) =>
-    w.until(label, async () => (await w.suggestions()).some((each) => each.startsWith(label)));
+    w.until(label, async () => (await w.suggestions()).some((each) => each.replace("> ", "").startsWith(label)));
   /** What Enter takes. */
-  const first = (label: string) => w.until(label, async () => (await w.suggestions())[0]?.startsWith(label));
+  const first = (label: string) =>
+    w.until(label, async () => (await w.suggestions()).some((each) => each.startsWith(`> ${label}`)));
   await w.until("the MCP server", () => w.world.received("resources/list").length > 0);
 
   await t.test("the popup opens and stays at typing speed, through : and /, spaces in quotes and numbers", async () => {

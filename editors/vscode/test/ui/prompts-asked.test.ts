@@ -79,7 +79,7 @@ test("asked from the palette and from code", async (t) => {
   await t.test("Rewrite of a selection: the edit is shown first, applied, and undone by one key", async () => {
     await w.openFile("a.txt");
     await w.press("Control+A");
-    const rewrite = w.page.locator(".action-widget .monaco-list-row", { hasText: "Rewrite" }).first();
+    const rewrite = w.page.locator(".action-widget .monaco-list-row.action", { hasText: "Rewrite" }).first();
     await w.until("the actions", async () => {
       if (await rewrite.isVisible()) return true;
       await w.press("Escape", "Control+A");
