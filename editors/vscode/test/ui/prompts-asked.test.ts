@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { workbench } from "../driver/workbench";
 
-const edit = 'CALL edit_file {"path":"a.txt","edits":[{"old":"one","new":"uno"}]}';
+// Spelled so that the text that is replaced does not occur here too.
+const edit = 'CALL edit_file {"path":"a.txt","edits":[{"old":"\\u006fne","new":"uno"}]}';
 
 test("asked from the palette and from code", async (t) => {
   const w = await workbench(t, {
