@@ -94,6 +94,8 @@ test("asked from the palette and from code", async (t) => {
     const apply = w.page.getByRole("button", { name: "Apply", exact: true });
     await apply.waitFor();
     await w.shot("prompt-refactoring");
+    // What needs a confirmation is not ticked at first.
+    await w.page.locator(".part.panel").getByRole("checkbox").first().click();
     await apply.click();
     const { argument, answer } = await asked(5);
     assert.equal(argument.action, "rewrite");
