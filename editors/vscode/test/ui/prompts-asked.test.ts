@@ -95,7 +95,8 @@ test("asked from the palette and from code", async (t) => {
     await apply.waitFor();
     await w.shot("prompt-refactoring");
     // What needs a confirmation is not ticked at first.
-    await w.page.locator(".part.panel").getByRole("checkbox").first().click();
+    await w.page.locator(".part.panel .edit-checkbox").first().click();
+    await w.page.locator(".part.panel .edit-checkbox.checked").first().waitFor();
     await apply.click();
     const { argument, answer } = await asked(5);
     assert.equal(argument.action, "rewrite");
@@ -121,7 +122,6 @@ test("asked from the palette and from code", async (t) => {
   });
 
   await t.test("what cannot work says why", async () => {
-    await w.command("View: Close All Editors");
     await w.command("agentls: Steer Run…");
     await w.toast("Nothing runs").waitFor();
     await w.dismiss("Nothing runs");
