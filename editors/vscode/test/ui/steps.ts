@@ -32,13 +32,16 @@ export async function answerCard(w: Workbench, card: Locator, button: string): P
   await card.first().waitFor();
   const seq = await card.first().getAttribute("aria-labelledby");
   const same = w.panel().locator(`[aria-labelledby="${seq ?? ""}"]:not([aria-busy])`);
-  // A click counts once the card has stood still: what was typed, or Playwright's scrolling, may have moved it.
+  // A click counts once the card has stood still: what was typed may have moved it, and so does Playwright, which scrolls
+  // to another place each time that it tries a click again. So it is to try one only when it will count.
   await w.until(`the click on ${button}`, async () => {
-    await same
-      .getByRole("button", { name: button }) // what a yes covers may follow
-      .first()
-      .click({ timeout: 1000 })
-      .catch(() => undefined); // it may be gone by now
+    const choice = same.getByRole("button", { name: button }).first(); // what a yes covers may follow its name
+    const click = async () => {
+      await choice.scrollIntoViewIfNeeded({ timeout: 1000 });
+      await choice.and(w.panel().locator('[aria-disabled="false"]')).waitFor({ timeout: 2000 });
+      await choice.click({ timeout: 1000 });
+    };
+    await click().catch(() => undefined); // it may be gone by now, or have moved
     return (await same.count()) === 0;
   });
 }
